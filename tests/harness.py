@@ -119,7 +119,7 @@ def produce(settings, topic, records):
     producer = Producer(settings.client(**PRODUCER))
     for key, value in records:
         producer.produce(topic, key=key, value=value)
-    assert 0 == producer.flush(30)
+    assert producer.flush(30) == 0
 
 
 def produce_notes(settings, *notes):
@@ -132,7 +132,7 @@ def produce_notes(settings, *notes):
         [sealed] = seals.sealed([made])
         headers = dict(sealed.headers)
         producer.produce(NOTES.name, sealed.value, sealed.key, headers=headers)
-    assert 0 == producer.flush(30)
+    assert producer.flush(30) == 0
 
 
 def values(settings, topic):

@@ -75,7 +75,7 @@ class Stages:
             partition=partition,
             timestamp=at_ms,
         )
-        assert 0 == self._producer.flush(30)
+        assert self._producer.flush(30) == 0
         if topic not in self._next:
             return None
         offset = self._next[topic]

@@ -29,7 +29,7 @@ def test_every_locked_package_has_a_licence_that_is_allowed():
     packages = audit.locked()
     refused, seen = audit.refused_licences(packages, RULES)
 
-    assert {} == refused
+    assert refused == {}
     assert len(packages) == sum(seen.values()) > 100
 
 
@@ -45,11 +45,11 @@ def test_licences_are_read_from_expressions_classifiers_and_texts():
         return audit.licences_of(about(**fields), RULES["names"])
 
     either = "MIT AND (BSD-2-Clause OR GPL-3.0-only)"
-    assert {"MIT", "BSD-2-Clause", "GPL-3.0-only"} == found(License_Expression=either)
+    assert found(License_Expression=either) == {"MIT", "BSD-2-Clause", "GPL-3.0-only"}
     classified = ["License :: OSI Approved :: MIT License", "Topic :: Text"]
-    assert {"MIT"} == found(Classifier=classified, License="see LICENSE")
-    assert {"MPL-2.0", "MIT"} == found(License="MPL-2.0 AND MIT")
-    assert set() == found(Classifier="License :: OSI Approved", License="a\nlong text")
+    assert found(Classifier=classified, License="see LICENSE") == {"MIT"}
+    assert found(License="MPL-2.0 AND MIT") == {"MPL-2.0", "MIT"}
+    assert found(Classifier="License :: OSI Approved", License="a\nlong text") == set()
 
 
 def test_a_package_under_another_licence_or_none_is_refused(monkeypatch):
@@ -61,7 +61,7 @@ def test_a_package_under_another_licence_or_none_is_refused(monkeypatch):
     monkeypatch.setattr(audit.metadata, "metadata", said.__getitem__)
     refused, _ = audit.refused_licences([*said], RULES)
 
-    assert {"bad": "AGPL-3.0-only", "mute": "says no licence"} == refused
+    assert refused == {"bad": "AGPL-3.0-only", "mute": "says no licence"}
 
 
 def test_a_report_of_vulnerabilities_is_read_with_what_was_not_checked():
@@ -74,8 +74,9 @@ def test_a_report_of_vulnerabilities_is_read_with_what_was_not_checked():
         ]
     }
 
-    assert (["bad 1.0: CVE-1, fixed in 2.0"], ["unknown"]) == (
-        audit.vulnerabilities_in(json.dumps(report))
+    assert (audit.vulnerabilities_in(json.dumps(report))) == (
+        ["bad 1.0: CVE-1, fixed in 2.0"],
+        ["unknown"],
     )
 
 
@@ -86,7 +87,7 @@ def test_a_database_that_does_not_answer_is_told(tmp_path):
 
     found, reason = audit.audit_vulnerabilities(tmp_path)
 
-    assert [] == found
+    assert found == []
     assert "no report: ConnectionError: no route" in reason
 
 
@@ -96,7 +97,7 @@ def test_audit_tools_are_in_no_extra_and_no_lock_file():
         re.split("[<>=]", each)[0] for each in project["dependency-groups"]["audit"]
     }
 
-    assert {"pip-audit", "cyclonedx-bom"} == tools
+    assert tools == {"pip-audit", "cyclonedx-bom"}
     assert tools.isdisjoint(audit.locked())
 
 
@@ -112,7 +113,7 @@ def test_every_test_that_the_security_page_names_exists():
     }
 
     assert len(named) > 25
-    assert [] == [f"{p}::{t}" for p, t in named if t and t not in functions[p]]
+    assert [f"{p}::{t}" for p, t in named if t and t not in functions[p]] == []
 
 
 def test_every_claim_of_the_security_page_names_a_test():
@@ -121,6 +122,6 @@ def test_every_claim_of_the_security_page_names_a_test():
         claim for each in held for claim in re.split(r"^- ", each, flags=re.M)[1:]
     ]
 
-    assert 6 == len(held)
+    assert len(held) == 6
     assert len(claims) > 20
-    assert [] == [claim for claim in claims if not _TEST.search(claim)]
+    assert [claim for claim in claims if not _TEST.search(claim)] == []

@@ -24,7 +24,7 @@ def test_the_page_is_what_the_command_writes():
 def test_six_figures_of_the_readme_are_those_of_the_page():
     readme = (ROOT / "README.md").read_text("utf-8")
 
-    assert 6 == len(figures().rows_of("against"))
+    assert len(figures().rows_of("against")) == 6
     assert module.table_for_readme(figures()) in readme
 
 
@@ -92,13 +92,13 @@ def test_measuring_a_row_enters_its_figure_and_writes_the_page(tmp_path, monkeyp
 
     result = CliRunner().invoke(module.app, ["run", "batch"])
 
-    assert 0 == result.exit_code, result.output
+    assert result.exit_code == 0, result.output
     assert "a note: 12 µs" in result.output
     after = tomllib.loads(data.read_text("utf-8"))["rows"]
-    assert ("12 µs of 5,000", "1234567") == (
+    assert (
         after["batch"]["figure"],
         after["batch"]["revision"],
-    )
+    ) == ("12 µs of 5,000", "1234567")
     others = tomllib.loads(before)["rows"]
     assert {**others, "batch": None} == {**after, "batch": None}
     assert "12 µs of 5,000" in written.read_text("utf-8")
@@ -114,6 +114,6 @@ def test_a_figure_that_is_not_in_the_output_is_not_entered(tmp_path, monkeypatch
 
     result = CliRunner().invoke(module.app, ["run", "batch"])
 
-    assert 1 == result.exit_code
+    assert result.exit_code == 1
     assert re.search("enter the figure of batch by hand", result.output)
     assert text == data.read_text("utf-8")

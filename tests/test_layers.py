@@ -95,7 +95,7 @@ def test_deid_core_never_imports_the_service():
 
 
 def test_the_table_of_products_imports_nothing_of_the_project():
-    assert [] == [used for module, used in _all_edges() if module == "streams.products"]
+    assert [used for module, used in _all_edges() if module == "streams.products"] == []
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -30,7 +30,7 @@ def test_the_lines_of_python_in_the_readme_print_what_they_say():
     readme = (ROOT / "README.md").read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
 
-    assert 2 == len(blocks)
+    assert len(blocks) == 2
     for code in blocks:
         assert re.findall(r"# (.*)", code) == run_python(code)
 
@@ -51,7 +51,7 @@ def test_the_lines_of_python_in_the_library_print_what_they_say():
 
     done = run_python(code)
 
-    assert 2 == len(promised)
+    assert len(promised) == 2
     assert promised == done
 
 
@@ -64,8 +64,8 @@ def test_importing_the_package_loads_none_of_its_modules_and_no_other_package(pa
 
     roots = {each.partition(".")[0] for each in loaded.split()}
     ours = {each for each in loaded.split() if each.startswith((package, "streams"))}
-    assert {"deid_core", package} == roots - sys.stdlib_module_names
-    assert {package} == ours
+    assert (roots - sys.stdlib_module_names) == {"deid_core", package}
+    assert ours == {package}
     assert len(loaded.split()) < 60
 
 
@@ -88,7 +88,7 @@ def test_type_checkers_and_python_find_each_name_in_the_same_module():
         name.name: f".{each.module}" for each in block.body for name in each.names
     }
 
-    assert deid_core._MODULES == for_types
+    assert for_types == deid_core._MODULES
     assert {*deid_core.__all__} == {*for_types}
 
 
@@ -120,5 +120,5 @@ def test_all_licences_are_named_and_their_texts_come_along():
         "MIT": "Permission is hereby granted, free of charge",
         "BSD-3-Clause": "Redistribution and use in source and binary forms",
     }
-    assert [*licences] == project["license"].split(" AND ")
+    assert project["license"].split(" AND ") == [*licences]
     assert all(any(line in text for text in texts) for line in licences.values())

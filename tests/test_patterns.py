@@ -41,7 +41,7 @@ def test_an_unsound_pattern_is_found_wherever_it_is_nested(pattern):
     ],
 )
 def test_possessive_quantifiers_over_one_character_are_sound(pattern):
-    assert [] == patterns.unsound(pattern)
+    assert patterns.unsound(pattern) == []
 
 
 def test_text_that_only_looks_like_a_quantifier_is_no_finding():
@@ -57,6 +57,6 @@ def test_every_pattern_of_the_product_is_sound():
         text=True,
         check=False,
     )
-    assert 0 == done.returncode, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     [count] = re.findall(r"^(\d+) patterns of the project", done.stdout, re.MULTILINE)
     assert int(count) > 300

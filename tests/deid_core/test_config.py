@@ -23,8 +23,8 @@ def test_every_preset_that_comes_along_loads(name):
 def test_hybrid_is_what_the_product_runs():
     preset = load_preset("hybrid")
 
-    assert ("rules", "lexicon", "tagger", "known") == preset.detectors
-    assert 0.33 == preset.options["known"].threshold
+    assert preset.detectors == ("rules", "lexicon", "tagger", "known")
+    assert preset.options["known"].threshold == 0.33
 
 
 def test_names_build_the_whole_system():
@@ -53,11 +53,11 @@ def test_a_preset_says_which_languages_it_reads(toml, text, languages, others):
 def test_a_file_can_stand_for_a_preset(toml):
     preset = load_preset(toml('name="own"\ndetectors=["known"]\n[known]\nthreshold=0'))
 
-    assert ("own", ("known",), 0.0) == (
+    assert (
         preset.name,
         preset.detectors,
         preset.options["known"].threshold,
-    )
+    ) == ("own", ("known",), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_preset_like_another_has_all_but_what_it_sets(toml):
     hybrid = load_preset("hybrid")
     own = load_preset(toml('name="own"\nlike="hybrid"\n[tagger]\noutside_bias=7.5'))
 
-    assert ("own", "") == (own.name, own.summary)
+    assert (own.name, own.summary) == ("own", "")
     assert hybrid.detectors == own.detectors
     assert hybrid.options["known"] == own.options["known"]
     changed = hybrid.options["tagger"].model_dump() | {"outside_bias": 7.5}
@@ -121,9 +121,9 @@ def test_a_preset_like_another_may_leave_out_a_detector_and_turn_switches(toml):
         toml('name="own"\nlike="hybrid"\ndetectors=["rules","known"]\nrecasing=false')
     )
 
-    assert ("rules", "known") == own.detectors
-    assert {"known"} == own.options.keys()
-    assert (False, True) == (own.recasing, own.consistency)
+    assert own.detectors == ("rules", "known")
+    assert own.options.keys() == {"known"}
+    assert (own.recasing, own.consistency) == (False, True)
 
 
 def test_hybrid_recall_differs_from_hybrid_in_how_sure_the_tagger_is_alone():
@@ -131,7 +131,7 @@ def test_hybrid_recall_differs_from_hybrid_in_how_sure_the_tagger_is_alone():
     tagger, raised = hybrid.options["tagger"], recall.options["tagger"]
 
     assert hybrid.detectors == recall.detectors
-    assert {**hybrid.options, "tagger": raised} == recall.options
+    assert recall.options == {**hybrid.options, "tagger": raised}
     moved = {"outside_bias", "one_case_bias", "prose_bias", "threshold"}
     assert tagger.model_dump(exclude=moved) == raised.model_dump(exclude=moved)
     assert raised.outside_bias > tagger.outside_bias
@@ -160,7 +160,7 @@ def test_lists_of_a_preset_that_another_is_like_stay_beside_its_own_file(
     own = toml('name="own"\nlike="base"\n[terms]\nkeep=["own.txt"]')
 
     kept = load_preset(own).terms.keep
-    assert (str(tmp_path / "base.txt"), str(tmp_path / "own.txt")) == kept
+    assert kept == (str(tmp_path / "base.txt"), str(tmp_path / "own.txt"))
     assert load_preset("lexical").detectors == load_preset(own).detectors
 
 

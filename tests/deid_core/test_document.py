@@ -47,7 +47,7 @@ def test_an_annotation_names_its_source_as_audit_events_do(rule, source):
 
 
 def test_the_source_of_a_detector_without_rules_is_the_detector():
-    assert "one" == Annotation(Span(0, 1), Label.SSN, 1.0, "one").source
+    assert Annotation(Span(0, 1), Label.SSN, 1.0, "one").source == "one"
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_every_part_of_a_name_and_of_an_address_is_changed():
 def test_the_text_in_ascii_has_the_same_offsets_and_is_made_once():
     document = Document("n", "caf\u00e9 \u2013 \u0141\u00f3d\u017a")
 
-    assert "cafe - Oodz" == document.ascii
+    assert document.ascii == "cafe - Oodz"
     assert document.ascii is document.ascii
     assert document == Document("n", document.text)
-    assert "other" == replace(document, text="other").ascii
+    assert replace(document, text="other").ascii == "other"
 
 
 def test_a_document_in_mixed_case_is_its_own_in_mixed_case():
@@ -103,7 +103,7 @@ def test_a_document_in_one_case_is_read_in_mixed_case_once():
 
     assert document.is_in_one_case
     assert "Mary Hernandez" in again.text
-    assert ("d", "p") == (again.id, again.patient)
+    assert (again.id, again.patient) == ("d", "p")
     assert again is document.in_mixed_case
     assert document == Document("d", document.text, patient="p")
 
@@ -161,9 +161,9 @@ def test_a_field_of_a_wrong_type_is_named_with_the_next_step_and_without_its_val
 
     shown = str(caught.value)
     assert message in shown
-    assert [] == [
+    assert [
         each for each in (MARKER, "17", "2139", "1957, 3, 14, 12") if each in shown
-    ]
+    ] == []
 
 
 @pytest.mark.parametrize("values", fields(KnownIdentifiers), ids=attrgetter("name"))

@@ -54,9 +54,9 @@ def test_every_proposal_is_told_with_what_merge_made_of_it():
 
     assert Span(2, 9) == first.annotation.span
     assert Label.DOCTOR is first.annotation.label
-    assert ["one/rule", "other/rule"] == [each.source for each in first.proposals]
+    assert [each.source for each in first.proposals] == ["one/rule", "other/rule"]
     assert other.proposals[0] == first.trusted
-    assert ("cdefghi", "[NAME:DOCTOR]") == (first.original, first.surrogate)
+    assert (first.original, first.surrogate) == ("cdefghi", "[NAME:DOCTOR]")
     assert one.proposals[1] == second.trusted
 
 
@@ -77,8 +77,8 @@ def test_what_is_removed_stands_nowhere(tmp_path):
     )
 
     [decision] = explanation.decisions
-    assert ("", None) == (decision.surrogate, decision.scrubbed)
-    assert "abghijklmnopqrstuvwxyz" == explanation.scrubbed.text
+    assert (decision.surrogate, decision.scrubbed) == ("", None)
+    assert explanation.scrubbed.text == "abghijklmnopqrstuvwxyz"
 
 
 def test_echoes_are_among_the_proposals(hybrid):
@@ -86,7 +86,7 @@ def test_echoes_are_among_the_proposals(hybrid):
 
     _, echo = explain(hybrid, text).decisions
 
-    assert "echo/doctor" == echo.trusted.source
+    assert echo.trusted.source == "echo/doctor"
 
 
 def test_a_refused_note_keeps_what_was_found_and_says_why():
@@ -99,14 +99,14 @@ def test_a_refused_note_keeps_what_was_found_and_says_why():
     [decision] = explanation.decisions
     assert explanation.scrubbed is None
     assert explanation.refused.startswith("ResidueFound: ")
-    assert ("Bob", None) == (decision.original, decision.surrogate)
+    assert (decision.original, decision.surrogate) == ("Bob", None)
 
 
 def test_a_broken_detector_leaves_nothing_to_tell_but_itself():
     explanation = explain(system(Fixed("one")), "BREAK")
 
-    assert ((), None) == (explanation.decisions, explanation.scrubbed)
-    assert "DetectorFailed: detector 'one': KeyError" == explanation.refused
+    assert (explanation.decisions, explanation.scrubbed) == ((), None)
+    assert explanation.refused == "DetectorFailed: detector 'one': KeyError"
 
 
 def test_a_batch_is_explained_as_it_is_scrubbed(hybrid):
@@ -119,7 +119,7 @@ def test_a_batch_is_explained_as_it_is_scrubbed(hybrid):
     explained = [each.scrubbed for each in hybrid.explain(documents)]
 
     assert hybrid.deidentify_batch(documents) == explained
-    assert "[NAME:DOCTOR] left." == explained[1].text
+    assert explained[1].text == "[NAME:DOCTOR] left."
 
 
 def test_nothing_of_the_note_is_in_the_repr():
@@ -163,5 +163,5 @@ def test_decisions_are_what_merge_decides_and_no_proposal_is_lost(drawn):
 def test_a_note_without_phi_has_no_decisions(text):
     explanation = explain(system(Fixed("one")), text)
 
-    assert () == explanation.decisions
+    assert explanation.decisions == ()
     assert text == explanation.scrubbed.text

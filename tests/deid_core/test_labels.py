@@ -7,8 +7,8 @@ def test_every_label_has_its_safe_harbor_identifier():
 
 
 def test_main_category_is_what_stands_before_the_colon():
-    assert "NAME" == Label.PATIENT.main
-    assert "DATE" == Label.DATE.main
+    assert Label.PATIENT.main == "NAME"
+    assert Label.DATE.main == "DATE"
 
 
 def test_labels_are_the_seven_main_categories_of_i2b2():

@@ -77,7 +77,7 @@ def left_of(system, *, keep=False):
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=" ".join)
 def test_nothing_of_notes_and_records_outlives_the_deidentifier(system):
-    assert {} == left_of(system)
+    assert left_of(system) == {}
 
 
 def test_the_search_finds_every_marker_that_is_kept():

@@ -83,7 +83,7 @@ def test_every_result_is_called_as_its_most_trusted_large_proposal(proposed):
         }
 
         assert annotation.score == best[0]
-        assert (annotation.detector, annotation.rule) == best[2:]
+        assert best[2:] == (annotation.detector, annotation.rule)
         assert annotation.label in labels
 
 
@@ -104,11 +104,11 @@ def test_touching_proposals_stay_apart():
     left = Annotation(Span(0, 4), Label.PATIENT, 0.9, "known", "patient")
     right = Annotation(Span(4, 8), Label.PATIENT, 0.9, "known", "patient")
 
-    assert [left, right] == merge([right, left])
+    assert merge([right, left]) == [left, right]
 
 
 def test_a_small_part_does_not_name_the_whole():
     hospital = Annotation(Span(0, 27), Label.HOSPITAL, 0.85, "lexicon", "hospital")
     state = Annotation(Span(25, 27), Label.STATE, 0.95, "rules", "state")
 
-    assert [hospital] == merge([hospital, state])
+    assert merge([hospital, state]) == [hospital]

@@ -57,10 +57,10 @@ def system(*detectors):
 def test_writes_the_tag_and_says_where():
     result = system(Words("a", "Ada")).deidentify(Document("n1", "Saw Ada."))
 
-    assert "Saw [NAME:PATIENT]." == result.text
-    assert "n1" == result.id
-    assert [Span(4, 7)] == [each.span for each in result.annotations]
-    assert 4 == result.offset_map.to_original(4)
+    assert result.text == "Saw [NAME:PATIENT]."
+    assert result.id == "n1"
+    assert [each.span for each in result.annotations] == [Span(4, 7)]
+    assert result.offset_map.to_original(4) == 4
 
 
 def test_no_detector_is_left_out():
@@ -68,7 +68,7 @@ def test_no_detector_is_left_out():
         Document("n1", "Ada met Bob")
     )
 
-    assert "[NAME:PATIENT] met [NAME:PATIENT]" == result.text
+    assert result.text == "[NAME:PATIENT] met [NAME:PATIENT]"
 
 
 def test_a_batch_is_detected_in_one_call():
@@ -76,7 +76,7 @@ def test_a_batch_is_detected_in_one_call():
 
     system(detector).deidentify_batch([Document(str(i), "Ada") for i in range(5)])
 
-    assert [5] == detector.calls
+    assert detector.calls == [5]
 
 
 def test_one_broken_document_does_not_harm_the_others():
@@ -87,10 +87,12 @@ def test_one_broken_document_does_not_harm_the_others():
         [Document(str(i), text) for i, text in enumerate(texts)]
     )
 
-    assert [ScrubbedDocument, DetectorFailed, ScrubbedDocument] == list(
-        map(type, results)
-    )
-    assert ["[NAME:PATIENT]"] * 2 == [results[0].text, results[2].text]
+    assert list(map(type, results)) == [
+        ScrubbedDocument,
+        DetectorFailed,
+        ScrubbedDocument,
+    ]
+    assert [results[0].text, results[2].text] == ["[NAME:PATIENT]"] * 2
 
 
 def test_a_broken_detector_refuses_the_document_and_shows_nothing_of_it():
@@ -151,15 +153,15 @@ def test_a_note_of_a_language_that_is_not_read_reaches_no_detector():
 
     first, refused, last = own.deidentify_batch(notes)
 
-    assert [2] == detector.calls
-    assert ["[NAME:PATIENT]", "Saw [NAME:PATIENT]."] == [last.text, first.text]
+    assert detector.calls == [2]
+    assert [last.text, first.text] == ["[NAME:PATIENT]", "Saw [NAME:PATIENT]."]
     assert isinstance(refused, OtherLanguage)
     assert "in German, the preset reads English" in str(refused)
     assert MARKER not in str(refused)
     with pytest.raises(OtherLanguage):
         own.deidentify(notes[1])
     [explained] = own.explain(notes[1:2])
-    assert (None, ()) == (explained.scrubbed, explained.decisions)
+    assert (explained.scrubbed, explained.decisions) == (None, ())
     assert explained.refused.startswith("OtherLanguage: ")
 
 
@@ -170,7 +172,7 @@ def test_a_batch_of_such_notes_alone_is_refused():
 
     results = own.deidentify_batch([Document("1", GERMAN), Document("2", GERMAN)])
 
-    assert [OtherLanguage] * 2 == [type(each) for each in results]
+    assert [type(each) for each in results] == ([OtherLanguage] * 2)
 
 
 def test_a_note_of_another_language_is_scrubbed_and_marked_where_that_is_chosen():
@@ -183,21 +185,21 @@ def test_a_note_of_another_language_is_scrubbed_and_marked_where_that_is_chosen(
 
     marked, plain = own.deidentify_batch([Document("1", GERMAN), Document("2", "Ada")])
 
-    assert ("de", "") == (marked.other_language, plain.other_language)
+    assert (marked.other_language, plain.other_language) == ("de", "")
     assert MARKER not in marked.text
 
 
 def test_without_languages_any_note_is_read():
     own = Deidentifier([Words("a", "Ada")], load_policy("safe-harbor"), languages=())
 
-    assert GERMAN == own.deidentify(Document("1", GERMAN)).text
+    assert own.deidentify(Document("1", GERMAN)).text == GERMAN
 
 
 def test_a_system_reads_english_alone_unless_it_says_so_as_a_preset_does():
     with pytest.raises(OtherLanguage):
         system(Words("a", "Ada")).deidentify(Document("1", GERMAN))
 
-    assert ("en",) == DeidConfig("own", ()).languages
+    assert DeidConfig("own", ()).languages == ("en",)
 
 
 @pytest.mark.parametrize(
@@ -242,8 +244,8 @@ def test_a_batch_may_be_any_iterable():
 
 
 def test_an_empty_batch_and_an_empty_text_pass():
-    assert [] == system(Words("a", "Ada")).deidentify_batch([])
-    assert "" == system(Words("a", "Ada")).deidentify(Document("n1", "")).text
+    assert system(Words("a", "Ada")).deidentify_batch([]) == []
+    assert system(Words("a", "Ada")).deidentify(Document("n1", "")).text == ""
 
 
 def test_the_result_does_not_show_the_note():
@@ -261,7 +263,7 @@ def test_without_consistency_only_what_a_detector_proposed_is_replaced():
     there = Deidentifier([once], policy, consistency=False).deidentify(note)
 
     assert MARKER not in everywhere.text
-    assert 1 == there.text.count(MARKER)
+    assert there.text.count(MARKER) == 1
 
 
 def test_without_recasing_detectors_read_capitals_as_they_are():
@@ -271,7 +273,7 @@ def test_without_recasing_detectors_read_capitals_as_they_are():
     kept = Deidentifier([reads], policy).deidentify(note)
     found = Deidentifier([reads], policy, recasing=False).deidentify(note)
 
-    assert (0, 1) == (len(kept.annotations), len(found.annotations))
+    assert (len(kept.annotations), len(found.annotations)) == (0, 1)
 
 
 def test_a_date_that_holds_another_value_of_the_record_is_not_kept():
@@ -282,12 +284,12 @@ def test_a_date_that_holds_another_value_of_the_record_is_not_kept():
     kept = scrubber.deidentify(Document("n1", "seen 3/14", record))
     hidden = scrubber.deidentify(Document("n1", "Mabel Quellwright 3/14", record))
 
-    assert "seen 3/14" == kept.text
-    assert "[DATE]" == hidden.text
+    assert kept.text == "seen 3/14"
+    assert hidden.text == "[DATE]"
     value = scrubber.replaced_value(
         Document("n1", "", record), Label.DATE, "Mabel Quellwright 3/14"
     )
-    assert "[DATE]" == value
+    assert value == "[DATE]"
 
 
 class AllIsDate:

@@ -37,22 +37,22 @@ def test_safe_harbor_writes_tags_but_for_what_the_rule_lets_stand():
     policy = load_policy("safe-harbor")
     others = {label for label in Label if policy.style(label) != "tag"}
 
-    assert {
+    assert others == {
         *(Label.AGE, Label.ZIP, Label.STATE, Label.COUNTRY, Label.PROFESSION)
-    } == others
-    assert {"generalise"} == {policy.style(label) for label in others}
+    }
+    assert {policy.style(label) for label in others} == {"generalise"}
 
 
 def test_i2b2_writes_a_tag_for_every_category():
-    assert {"tag"} == load_policy("i2b2").styles
+    assert load_policy("i2b2").styles == {"tag"}
 
 
 def test_a_limited_data_set_keeps_what_164_514_e_does_not_name():
     policy = load_policy("limited-data-set")
     kept = {label for label in Label if policy.style(label) == "keep"}
 
-    assert {Label.DATE, Label.AGE, Label.CITY, Label.STATE, Label.ZIP} == kept
-    assert {"tag", "keep"} == policy.styles
+    assert kept == {Label.DATE, Label.AGE, Label.CITY, Label.STATE, Label.ZIP}
+    assert policy.styles == {"tag", "keep"}
 
 
 @pytest.mark.parametrize("name", ["surrogate", "internal-qa"])
@@ -66,8 +66,8 @@ def test_a_policy_that_needs_a_key_does_not_start_without(name, key, says):
 
 @pytest.mark.parametrize("name", ["safe-harbor", "i2b2", "limited-data-set"])
 def test_the_others_start_without_a_key_and_name_none(name):
-    assert "" == Replacer(load_policy(name)).key_id
-    assert "" == Replacer(load_policy(name), b"k" * 32).key_id
+    assert Replacer(load_policy(name)).key_id == ""
+    assert Replacer(load_policy(name), b"k" * 32).key_id == ""
 
 
 def test_the_system_asks_for_the_key_of_its_policy():
@@ -130,8 +130,8 @@ def test_a_label_and_a_note_type_can_have_their_own_style(toml):
         return [policy.style(label, note_type) for label in labels]
 
     assert ["mask", "tag", "tag", "tag"] == styles("") == styles("never heard of")
-    assert ["remove", "mask", "tag", "tag"] == styles("11506-3")
-    assert ["remove", "remove", "generalise", "remove"] == styles("18842-5")
+    assert styles("11506-3") == ["remove", "mask", "tag", "tag"]
+    assert styles("18842-5") == ["remove", "remove", "generalise", "remove"]
 
 
 def test_a_key_is_also_needed_for_a_note_type_alone(toml):

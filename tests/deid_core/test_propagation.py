@@ -22,23 +22,23 @@ def repeated(text, *proposals, patient=""):
 def test_a_name_found_once_is_found_everywhere():
     text = "Dr. Reitman saw him. According to Reitman, he is well. Reitman's plan."
 
-    assert ["Reitman", "Reitman"] == repeated(text, proposal(text, "Reitman"))
+    assert repeated(text, proposal(text, "Reitman")) == ["Reitman", "Reitman"]
 
 
 def test_each_part_of_a_name_is_looked_for():
     text = "Jane Kowalski was seen. Kowalski was told."
 
-    assert ["Kowalski"] == repeated(
-        text, proposal(text, "Jane Kowalski", Label.PATIENT)
-    )
+    assert repeated(text, proposal(text, "Jane Kowalski", Label.PATIENT)) == [
+        "Kowalski"
+    ]
 
 
 def test_a_name_is_found_in_capitals_too():
     text = "Jane Kowalski was seen. KOWALSKI, J. was told."
 
-    assert ["KOWALSKI"] == repeated(
-        text, proposal(text, "Jane Kowalski", Label.PATIENT)
-    )
+    assert repeated(text, proposal(text, "Jane Kowalski", Label.PATIENT)) == [
+        "KOWALSKI"
+    ]
 
 
 def test_the_most_trusted_proposal_says_what_an_echo_is_called():
@@ -49,27 +49,27 @@ def test_the_most_trusted_proposal_says_what_an_echo_is_called():
     ]
     [found] = propagated([Document("d1", text)], [proposals])
 
-    assert [Label.DOCTOR] == [each.label for each in found]
+    assert [each.label for each in found] == [Label.DOCTOR]
 
 
 def test_only_values_of_the_patient_record_are_left_to_their_own_detector():
     text = "Dr. Reitman saw him. According to Reitman, he is well."
     [found] = [proposal(text, "Reitman")]
 
-    assert [] == repeated(text, replace(found, detector="known", rule="provider"))
-    assert ["Reitman"] == repeated(text, replace(found, detector="known_words"))
+    assert repeated(text, replace(found, detector="known", rule="provider")) == []
+    assert repeated(text, replace(found, detector="known_words")) == ["Reitman"]
 
 
 def test_the_name_of_a_device_stays():
     text = "Dr. Foley placed a Foley catheter."
 
-    assert [] == repeated(text, proposal(text, "Foley"))
+    assert repeated(text, proposal(text, "Foley")) == []
 
 
 def test_a_word_that_is_also_a_name_is_not_looked_for():
     text = "Ms. Young is here. Young women were seen."
 
-    assert [] == repeated(text, proposal(text, "Young", Label.PATIENT))
+    assert repeated(text, proposal(text, "Young", Label.PATIENT)) == []
 
 
 def test_a_word_that_is_surely_a_name_here_is_found_where_its_capital_says_so():
@@ -77,33 +77,33 @@ def test_a_word_that_is_surely_a_name_here_is_found_where_its_capital_says_so():
 
     found = repeated(text, proposal(text, "Jane Weeks", Label.PATIENT))
 
-    assert ["Weeks", "Weeks"] == found
+    assert found == ["Weeks", "Weeks"]
 
 
 def test_a_word_that_is_hardly_a_name_is_found_nowhere_else():
     text = "Jane Weeks is here. We asked Weeks to rest."
 
-    assert [] == repeated(text, proposal(text, "Jane Weeks", Label.PATIENT, 0.5))
+    assert repeated(text, proposal(text, "Jane Weeks", Label.PATIENT, 0.5)) == []
 
 
 def test_a_word_in_a_heading_is_no_echo_of_a_name():
     text = "Dr. Pain came. History of Pain Syndrome, and of Back Pain. Pain is 3/10."
 
-    assert [] == repeated(text, proposal(text, "Pain"))
+    assert repeated(text, proposal(text, "Pain")) == []
 
 
 def test_what_is_hardly_trusted_is_not_looked_for():
     text = "Dr. Reitman saw him. Reitman left."
 
-    assert [] == repeated(text, proposal(text, "Reitman", score=0.5))
+    assert repeated(text, proposal(text, "Reitman", score=0.5)) == []
 
 
 def test_an_id_is_looked_for_as_a_whole():
     text = "MRN ST-998877. Refer to ST-998877, not ST-9988771."
 
-    assert ["ST-998877"] == repeated(
-        text, proposal(text, "ST-998877", Label.MEDICALRECORD)
-    )
+    assert repeated(text, proposal(text, "ST-998877", Label.MEDICALRECORD)) == [
+        "ST-998877"
+    ]
 
 
 def test_the_notes_of_one_patient_share_what_was_found():
@@ -117,9 +117,9 @@ def test_the_notes_of_one_patient_share_what_was_found():
         ]
         return len(propagated(documents, proposals)[1])
 
-    assert 1 == second("p1", "p1")
-    assert 0 == second("p1", "p2")
-    assert 0 == second("", "")
+    assert second("p1", "p1") == 1
+    assert second("p1", "p2") == 0
+    assert second("", "") == 0
 
 
 def test_echoes_reach_the_scrubbed_text():

@@ -91,14 +91,14 @@ def test_kept_pieces_hold_no_surrogate(case):
         kept.append(text[cursor : each.annotation.span.start])
         cursor = each.annotation.span.end
 
-    assert [*kept, text[cursor:]] == offsets.kept(scrubbed)
+    assert offsets.kept(scrubbed) == [*kept, text[cursor:]]
 
 
 def test_rows_name_both_ranges():
     scrubbed, offsets = apply_replacements("on 3/4 or 5/6.", [replacement(3, 6)])
 
-    assert "on [DATE] or 5/6." == scrubbed
-    assert (Row(3, 6, 3, 9),) == offsets.rows
+    assert scrubbed == "on [DATE] or 5/6."
+    assert offsets.rows == (Row(3, 6, 3, 9),)
 
 
 @pytest.mark.parametrize("spans", [[(4, 6), (5, 7)], [(5, 7), (1, 2)], [(8, 99)]])
@@ -141,7 +141,7 @@ def test_a_number_that_may_be_a_result_becomes_a_tag_and_no_other_number(policy)
 
     doubtful, sure = replacer.replacements(document, found)
 
-    assert "[LOCATION:ZIP]" == doubtful.surrogate
+    assert doubtful.surrogate == "[LOCATION:ZIP]"
     assert sure.surrogate.isdigit()
 
 

@@ -28,7 +28,7 @@ def built(monkeypatch):
 def test_a_text_is_scrubbed_as_a_document_is_by_default():
     expected = Deidentifier.from_names().deidentify(Document("n", NOTE)).text
 
-    assert "Mr. [NAME:PATIENT], MRN [ID:IDNUM], was admitted on [DATE]." == expected
+    assert expected == "Mr. [NAME:PATIENT], MRN [ID:IDNUM], was admitted on [DATE]."
     assert expected == deidentify(NOTE)
 
 
@@ -44,9 +44,9 @@ def test_preset_policy_and_key_are_those_of_the_call(built):
     first = deidentify(NOTE, **other, key=KEY)
     second = deidentify(NOTE, **other, key=bytes(32))
 
-    assert 3 == len({NOTE, first, second})
+    assert len({NOTE, first, second}) == 3
     assert first == deidentify(NOTE, **other, key=KEY)
-    assert 2 == len(built)
+    assert len(built) == 2
     with pytest.raises(ConfigError, match="needs a key"):
         deidentify(NOTE, **other)
     with pytest.raises(ConfigError, match="known: "):

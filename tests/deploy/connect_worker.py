@@ -44,7 +44,7 @@ def jars_of(table):
 def configuration(name):
     """Return the name and the configuration of a sink of deploy/connect."""
     content = orjson.loads((CONNECT / f"{name}.json").read_bytes())
-    assert {"name", "config"} == set(content)
+    assert set(content) == {"name", "config"}
     return content["name"], content["config"]
 
 
@@ -87,7 +87,7 @@ class Worker:
 
     def start(self, name, config):
         status, answer = self.ask(f"/connectors/{name}/config", config, "PUT")
-        assert 201 == status, answer
+        assert status == 201, answer
 
     def state(self, name):
         """Return the states of a sink's tasks; empty until they are there."""

@@ -59,5 +59,5 @@ def built(folder):
     else:
         pytest.skip("neither kustomize nor kubectl is installed")
     done = subprocess.run([*command, str(folder)], capture_output=True, timeout=240)
-    assert 0 == done.returncode, done.stderr.decode()
+    assert done.returncode == 0, done.stderr.decode()
     return documents(done.stdout.decode())

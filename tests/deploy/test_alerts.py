@@ -41,7 +41,7 @@ def test_every_alert_has_a_case_where_it_fires_and_one_where_it_does_not():
 def test_alerts_fire_as_their_cases_say():
     done = promtool("test", "rules", "alerts_test.yml")
 
-    assert 0 == done.returncode, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @needs_promtool
@@ -53,7 +53,7 @@ def test_an_alert_that_would_never_fire_would_be_seen(tmp_path):
 
     done = promtool("test", "rules", str(tmp_path / "alerts_test.yml"))
 
-    assert 0 != done.returncode
+    assert done.returncode != 0
     assert "PhistreamLagOld" in done.stdout + done.stderr
 
 
@@ -61,4 +61,4 @@ def test_an_alert_that_would_never_fire_would_be_seen(tmp_path):
 def test_prometheus_takes_its_configuration():
     done = promtool("check", "config", "prometheus.yml")
 
-    assert 0 == done.returncode, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -105,8 +105,8 @@ TEXTS = (
 def test_every_property_of_a_sink_is_a_known_one(name):
     named, config = configuration(name)
 
-    assert f"phistream-{name}" == named
-    assert set() == set(config) - FRAMEWORK - OF_PLUGINS - OWN[name]
+    assert named == (f"phistream-{name}")
+    assert (set(config) - FRAMEWORK - OF_PLUGINS - OWN[name]) == set()
     assert CLASSES[name] == config["connector.class"]
     assert all(isinstance(each, str) for each in config.values())
 
@@ -116,9 +116,9 @@ def test_a_sink_reads_what_is_committed_and_stops_at_what_it_cannot_read(name):
     _, config = configuration(name)
 
     assert NOTES_SCRUBBED.name == config["topics"]
-    assert "read_committed" == config["consumer.override.isolation.level"]
-    assert "none" == config["errors.tolerance"]
-    assert "false" == config["errors.log.include.messages"]
+    assert config["consumer.override.isolation.level"] == "read_committed"
+    assert config["errors.tolerance"] == "none"
+    assert config["errors.log.include.messages"] == "false"
 
 
 @pytest.mark.parametrize("name", SINKS)
@@ -136,7 +136,7 @@ def test_no_sink_writes_when_a_note_arrived():
     """Decision 12: timestamps of records, and files named by the time, would tell."""
     _, s3 = configuration("s3")
 
-    assert "value" == s3["format.output.fields"]
+    assert s3["format.output.fields"] == "value"
     assert "timestamp" not in s3["file.name.template"]
     for name in SINKS:
         types = [v for k, v in configuration(name)[1].items() if k.endswith(".type")]
@@ -157,8 +157,8 @@ def test_the_worker_reads_what_is_committed_whatever_a_sink_says():
     worker = properties((CONNECT / "worker.properties").read_text())
     clients = ("consumer.",)
 
-    assert "read_committed" == worker["consumer.isolation.level"]
-    assert "isolation.level" == worker["connector.client.config.override.allowlist"]
+    assert worker["consumer.isolation.level"] == "read_committed"
+    assert worker["connector.client.config.override.allowlist"] == "isolation.level"
     own = {name.removeprefix("consumer.") for name in worker if name[:9] in clients}
     assert own <= WORKER | {"isolation.level"}
     assert {name for name in worker if name[:9] not in clients} <= WORKER
@@ -195,7 +195,7 @@ def publish(settings, numbers, *, commits):
         producer.produce(
             NOTES_SCRUBBED.name, value(number, text), b"p", partition=number % 4
         )
-    assert 0 == producer.flush(60)
+    assert producer.flush(60) == 0
     if commits:
         producer.commit_transaction(60)
     else:
@@ -281,7 +281,7 @@ def test_the_converter_without_schemas_takes_every_note_for_a_map(connected):
         "topic=notes",
         "offset=42",
     ):
-        assert 44 == text.count(each), each
+        assert text.count(each) == 44, each
 
 
 def test_the_converter_with_schemas_refuses_plain_json(connected):
@@ -293,10 +293,10 @@ def test_the_converter_with_schemas_refuses_plain_json(connected):
         "file": str(connected.folder / "none.txt"),
     }
     connected.worker.start("schemas", config | converter)
-    wait_until(lambda: ["FAILED"] == connected.worker.state("schemas"), 120)
+    wait_until(lambda: connected.worker.state("schemas") == ["FAILED"], 120)
 
     assert '"schema" and "payload"' in connected.worker.trace("schemas")
-    assert [] == written(connected.folder / "none.txt")
+    assert written(connected.folder / "none.txt") == []
 
 
 def test_a_sink_may_not_set_another_property_of_its_client(connected):
@@ -304,7 +304,7 @@ def test_a_sink_may_not_set_another_property_of_its_client(connected):
     config |= {"consumer.override.group.id": "other", "file": "/nowhere"}
 
     status, answer = connected.worker.ask("/connectors/other/config", config, "PUT")
-    assert 400 == status
+    assert status == 400
     assert "The 'Allowlist' policy does not allow 'group.id'" in answer["message"]
 
 
@@ -318,7 +318,7 @@ def test_the_framework_knows_what_every_sink_asks_of_it(connected, name):
     )
     known = {each["value"]["name"] for each in answer["configs"]}
 
-    assert (200, 0) == (status, answer["error_count"])
+    assert (status, answer["error_count"]) == (200, 0)
     asked = set(configuration(name)[1])
     assert asked & FRAMEWORK <= known
     assert {

@@ -59,7 +59,7 @@ def settings_of(service):
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_service_of_ours_has_settings_that_exist(name):
-    assert "kafka:9092" == settings_of(OURS[name]).bootstrap
+    assert settings_of(OURS[name]).bootstrap == "kafka:9092"
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_roots_are_read_only_and_nothing_is_allowed_that_is_not_needed(name):
     service = SERVICES[name]
 
     assert service["read_only"] is True
-    assert ["ALL"] == service["cap_drop"]
-    assert ["no-new-privileges:true"] == service["security_opt"]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -125,21 +125,21 @@ def test_prometheus_scrapes_every_worker_and_watch():
 
 
 def test_prometheus_loads_the_alerts_that_are_mounted_beside_it():
-    assert ["alerts.yml"] == PROMETHEUS["rule_files"]
+    assert PROMETHEUS["rule_files"] == ["alerts.yml"]
     assert "./deploy/prometheus:/etc/prometheus:ro" in SERVICES["prometheus"]["volumes"]
 
 
 def test_grafana_gets_board_and_provisioning():
     volumes = dict(v.rsplit(":", 2)[:2] for v in SERVICES["grafana"]["volumes"][:2])
 
-    assert {
+    assert volumes == {
         "./deploy/grafana/provisioning": "/etc/grafana/provisioning",
         "./deploy/grafana/phistream.json": GRAFANA,
-    } == volumes
+    }
 
 
 def test_the_image_runs_as_nobody_in_particular_and_copies_what_is_there():
-    assert ["phistream"] == instructions(LAST, "USER")
+    assert instructions(LAST, "USER") == ["phistream"]
     for line in instructions(FIRST, "COPY"):
         for source in line.split()[:-1]:
             assert (ROOT / source).exists(), source
@@ -151,27 +151,27 @@ def test_tools_that_build_the_wheel_stay_in_the_stage_that_builds_it():
     [build] = [step for step in steps if "build.lock" in step]
 
     assert build.index("-r build.lock") < build.index("-m venv --without-pip")
-    assert ["image.lock"] == re.findall(
-        r"phistream/bin/python install.* -r (\S+)", build
-    )
+    assert re.findall(r"phistream/bin/python install.* -r (\S+)", build) == [
+        "image.lock"
+    ]
     copied = [line for line in instructions(LAST, "COPY") if "--from=build" in line]
-    assert ["/opt/phistream", "/opt/compiled"] == [line.split()[1] for line in copied]
+    assert [line.split()[1] for line in copied] == ["/opt/phistream", "/opt/compiled"]
 
 
 def test_services_cannot_write_the_machine_code_that_they_run():
     folder = image_environment()["NUMBA_CACHE_DIR"]
 
-    assert [f"--from=build {folder} {folder}"] == [
-        line for line in instructions(LAST, "COPY") if folder in line
+    assert [line for line in instructions(LAST, "COPY") if folder in line] == [
+        f"--from=build {folder} {folder}"
     ]
     assert not re.search(rf"chown.*{folder}|VOLUME.*{folder}", LAST)
-    assert [f"NUMBA_CACHE_DIR={folder}"] == instructions(FIRST, "ENV")
+    assert instructions(FIRST, "ENV") == [f"NUMBA_CACHE_DIR={folder}"]
     writers = {
         name
         for name, service in OURS.items()
         if f"compiled:{folder}:ro" not in service["volumes"]
     }
-    assert {"prepare"} == writers
+    assert writers == {"prepare"}
     prepare = OURS["prepare"]
     assert ([f"compiled:{folder}"], "none") == (
         prepare["volumes"],
@@ -191,7 +191,7 @@ def test_keys_lie_apart_from_the_state_and_only_their_maker_writes_them():
     }
     environment = COMPOSE["x-phistream"]["environment"]
     files = [value for name, value in environment.items() if "KEY_FILE" in name]
-    assert ["/keys", "/keys"] == [str(PurePosixPath(each).parent) for each in files]
+    assert [str(PurePosixPath(each).parent) for each in files] == ["/keys", "/keys"]
     assert re.search(r"install -d -m 0700 -o phistream.* /keys ", LAST)
 
 
@@ -200,8 +200,8 @@ def test_images_are_pinned_by_digest():
     bases = [line.split()[0] for line in re.findall(r"^FROM (.+)$", DOCKERFILE, re.M)]
     foreign = [each["image"] for each in SERVICES.values() if each not in OURS.values()]
 
-    assert 2 == len(bases)
-    assert 1 == len({*bases})
+    assert len(bases) == 2
+    assert len({*bases}) == 1
     for image in (*bases, *foreign):
         assert re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image), image
 

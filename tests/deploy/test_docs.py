@@ -46,7 +46,7 @@ def test_code_without_kafka_does_what_the_page_says(page, tmp_path):
 def test_pages_have_no_code_that_the_collector_does_not_see(site):
     for page in doc_pages():
         if "<!-- generate:" in page.text:
-            assert [] == page.blocks, "generated pages have no code of their own"
+            assert page.blocks == [], "generated pages have no code of their own"
             continue
         html = (site / page.name).with_suffix("")
         if html.name != "index":
@@ -62,7 +62,7 @@ def test_a_second_build_gives_the_same_files(site, tmp_path):
     others = {each.relative_to(again) for each in again.rglob("*") if each.is_file()}
     assert files == others
     _, different, errors = filecmp.cmpfiles(site, again, files, shallow=False)
-    assert ([], []) == (different, errors)
+    assert (different, errors) == ([], [])
 
 
 def test_the_reference_has_every_command_and_the_sections_every_decision(site):
@@ -99,7 +99,7 @@ def test_internal_links_and_anchors_lead_somewhere(site):
             known = ids.get(target, set())
             if not target.exists() or (anchor and anchor not in known):
                 lost.append(f"{page.relative_to(site)}: {link}")
-    assert [] == lost
+    assert lost == []
 
 
 @pytest.mark.long

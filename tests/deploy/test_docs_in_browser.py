@@ -115,12 +115,12 @@ def test_pages_and_documents_load_without_a_complaint(browser, site):
     shown = (f"{base}source/", f"{base}linked/")
     chosen = [each for each in addresses(site) if not each.startswith(shown)]
 
-    assert ([], True) == (complaints_of(browser, chosen), len(chosen) > 50)
+    assert (complaints_of(browser, chosen), len(chosen) > 50) == ([], True)
 
 
 @pytest.mark.long
 def test_every_page_loads_without_a_complaint(browser, site):
-    assert [] == complaints_of(browser, addresses(site))
+    assert complaints_of(browser, addresses(site)) == []
 
 
 def test_search_finds_dead_letters(browser, site):
@@ -132,7 +132,7 @@ def test_search_finds_dead_letters(browser, site):
             "links => links.map(a => a.getAttribute('href'))"
         )
         assert any("how-to/dead-letters/" in href for href in found)
-        assert [] == complaints
+        assert complaints == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -149,7 +149,7 @@ def test_pages_are_accessible(browser, site, size, scheme):
                 for each in found
                 if each["impact"] in ("serious", "critical")
             ]
-    assert [] == violations
+    assert violations == []
 
 
 def test_nothing_is_wider_than_a_phone(browser, site):

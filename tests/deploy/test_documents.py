@@ -34,7 +34,7 @@ def test_links_lead_to_files_that_exist(document):
     text = document.read_text("utf-8")
     links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text)
 
-    assert [] == [link for link in links if not (document.parent / link).exists()]
+    assert [link for link in links if not (document.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("document", NAMED)
@@ -48,9 +48,9 @@ def test_paths_modules_and_commands_that_are_named_exist(document):
     lines = "\n".join(block or inline for block, inline in code)
     commands = {*re.findall(r"(?:^|&& )phistream ([a-z][a-z-]+)", lines, re.MULTILINE)}
 
-    assert [] == [each for each in paths if not (ROOT / each).exists()]
-    assert [] == [each for each in modules if not _is_module(each)]
-    assert [] == [each for each in targets if f"\n{each}:" not in makefile]
+    assert [each for each in paths if not (ROOT / each).exists()] == []
+    assert [each for each in modules if not _is_module(each)] == []
+    assert [each for each in targets if f"\n{each}:" not in makefile] == []
     assert commands <= {*typer.main.get_command(app).commands}
 
 
@@ -61,7 +61,7 @@ def test_lines_fit_a_screen():
         for number, line in enumerate(document.read_text("utf-8").split("\n"), start=1)
         if len(line) > 120
     ]
-    assert [] == long
+    assert long == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_extras_are_declared_and_the_guide_names_all_of_them():
 def test_pictures_are_small():
     pictures = [*(ROOT / "deploy/docs/pages/pictures").iterdir()]
 
-    assert {".png"} == {each.suffix for each in pictures}
+    assert {each.suffix for each in pictures} == {".png"}
     assert all(each.stat().st_size <= 300_000 for each in pictures)
 
 
@@ -106,7 +106,7 @@ def test_a_decision_is_one_page_in_four_parts(document):
         r"^(?:\*\*)?(Status|Context|Decision|Consequences)[:.]", text, re.M
     )
 
-    assert ["Status", "Context", "Decision", "Consequences"] == parts
+    assert parts == ["Status", "Context", "Decision", "Consequences"]
     assert len(text.splitlines()) <= 60
 
 

@@ -52,8 +52,8 @@ def test_a_find_between_replacements_is_told_in_both_texts():
 
     [find] = nlp.finds(note)
 
-    assert "metformin" == note["text"][find["start"] : find["end"]]
-    assert "metformin" == original[find["original_start"] : find["original_end"]]
+    assert note["text"][find["start"] : find["end"]] == "metformin"
+    assert original[find["original_start"] : find["original_end"]] == "metformin"
     assert note["source"] == find["source"]
 
 
@@ -111,13 +111,13 @@ def test_a_file_is_named_after_what_it_holds_and_lies_under_its_day(folder):
     lake.store(folder, MESSAGES)
 
     names = sorted(str(f.relative_to(folder)) for f in folder.rglob("*.parquet"))
-    assert [
+    assert names == [
         "date=2025-12-31/phi.audit-0-4-4.parquet",
         "date=2025-12-31/phi.audit-0-7-8.parquet",
         "date=2025-12-31/phi.audit-1-0-1.parquet",
         "date=2026-01-01/phi.audit-0-5-5.parquet",
-    ] == names
-    assert {0: 9, 1: 2} == lake.positions(folder)
+    ]
+    assert lake.positions(folder) == {0: 9, 1: 2}
 
 
 class Crash(BaseException):
@@ -156,7 +156,7 @@ def test_a_crash_at_any_step_leaves_neither_loss_nor_doubles(
 
     lake.store(folder, left(folder))
 
-    assert [(0, 4), (0, 5), (0, 7), (0, 8), (1, 0), (1, 1)] == stored(folder)
+    assert stored(folder) == [(0, 4), (0, 5), (0, 7), (0, 8), (1, 0), (1, 1)]
 
 
 def test_a_second_writer_of_a_folder_is_refused(folder, tmp_path):

@@ -77,7 +77,7 @@ def environment_of(container, slot="0"):
 
 def settings_of(pods, slot="0", config=BASE / "phistream.toml"):
     environment = environment_of(container_of(pods), slot)
-    assert "/etc/phistream/config/phistream.toml" == environment.pop(PREFIX + "CONFIG")
+    assert environment.pop(PREFIX + "CONFIG") == "/etc/phistream/config/phistream.toml"
     return load_settings(config, environment=environment)
 
 
@@ -106,7 +106,7 @@ def test_what_kustomize_builds_is_valid(folder):
     check_valid(each for each in objects if each["kind"] not in CUSTOM)
     selectors = [each["spec"]["selector"] for each in of_kind(*PODS, objects=objects)]
     assert all(
-        "phistream" == each["matchLabels"]["app.kubernetes.io/name"]
+        each["matchLabels"]["app.kubernetes.io/name"] == "phistream"
         for each in selectors
     )
     [config] = of_kind("ConfigMap", objects=objects)
@@ -139,7 +139,7 @@ def test_every_component_belongs_to_the_example_but_the_other_way_to_log_in():
     there = {each.name for each in (KUBERNETES / "components").iterdir()}
 
     used = {each.rpartition("/")[2] for each in root["components"]}
-    assert {"scram"} == there - used
+    assert (there - used) == {"scram"}
 
 
 @SERVICES
@@ -147,9 +147,9 @@ def test_a_service_has_settings_and_a_command_that_exist(name):
     pods = by_service()[name]
     settings = settings_of(pods)
 
-    assert "SSL" == settings.kafka["security.protocol"]
+    assert settings.kafka["security.protocol"] == "SSL"
     assert parse(container_of(pods)["args"])
-    assert "" != settings.bootstrap
+    assert settings.bootstrap != ""
 
 
 @SERVICES
@@ -187,7 +187,7 @@ def test_secrets_are_files_and_never_variables(name):
         )
     for volume in pod["volumes"]:
         if "secret" in volume:
-            assert 0o400 == volume["secret"]["defaultMode"]
+            assert volume["secret"]["defaultMode"] == 0o400
 
 
 @SERVICES
@@ -197,25 +197,29 @@ def test_pods_are_as_restricted_as_the_image_allows(name):
     [user] = re.findall(r"--uid (\d+)", LAST)
 
     assert {
+        k: v for k, v in pod["securityContext"].items() if k != "fsGroupChangePolicy"
+    } == {
         "runAsNonRoot": True,
         "runAsUser": int(user),
         "runAsGroup": int(user),
         "fsGroup": int(user),
         "seccompProfile": {"type": "RuntimeDefault"},
-    } == {k: v for k, v in pod["securityContext"].items() if k != "fsGroupChangePolicy"}
-    assert {
+    }
+    assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
-    } == container["securityContext"]
+    }
     assert pod["automountServiceAccountToken"] is False
     # PHISTREAM_WATCH_PORT and the like would be refused as unknown settings.
     assert pod["enableServiceLinks"] is False
     assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
     for kind in ("requests", "limits"):
-        assert {"cpu", "memory", "ephemeral-storage"} == set(
-            container["resources"][kind]
-        )
+        assert set(container["resources"][kind]) == {
+            "cpu",
+            "memory",
+            "ephemeral-storage",
+        }
 
 
 def test_the_variables_of_service_links_would_be_refused():
@@ -232,9 +236,9 @@ def test_what_a_service_writes_is_on_a_volume(name):
         if not each.get("readOnly")
     }
 
-    assert {"/tmp", "/var/lib/phistream"} == written  # noqa: S108  # of the pod
+    assert written == {"/tmp", "/var/lib/phistream"}  # noqa: S108  # of the pod
     [home] = instructions(LAST, "VOLUME")
-    assert "/var/lib/phistream" == home
+    assert home == "/var/lib/phistream"
     assert settings_of(pods).state_dir.is_relative_to(home)
     is_state = pods["kind"] == "StatefulSet"
     claims = pods["spec"].get("volumeClaimTemplates", ())
@@ -275,8 +279,8 @@ def test_the_ordinal_of_a_pod_is_its_workers_slot_and_no_part_of_its_port(name):
     for slot in range(8):
         settings = settings_of(pods, str(slot))
         assert slot == settings.first_slot
-        assert 9464 == settings.metrics_port_of(slot)
-    assert 1 == parse(container_of(pods)["args"])["workers"]
+        assert settings.metrics_port_of(slot) == 9464
+    assert parse(container_of(pods)["args"])["workers"] == 1
     assert pods["spec"]["serviceName"] in {
         each["metadata"]["name"]
         for each in of_kind("Service")
@@ -327,7 +331,7 @@ def test_budgets_select_services_of_more_than_one_pod():
 
     several = {n for n, each in by_service().items() if each["spec"]["replicas"] > 1}
     assert several == set(budgets)
-    assert {1} == {each["spec"]["maxUnavailable"] for each in budgets.values()}
+    assert {each["spec"]["maxUnavailable"] for each in budgets.values()} == {1}
 
 
 def selects(selector, labels):
@@ -359,7 +363,7 @@ def test_all_traffic_is_denied_but_that_which_a_service_needs(name):
         for each in of_kind("NetworkPolicy")
         if not {"ingress", "egress"} & set(each["spec"])
     ]
-    assert {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]} == deny["spec"]
+    assert deny["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     given = {each["name"] for each in container_of(by_service()[name])["ports"]}
     assert given == ports("Ingress", "ingress")
     kafka = {9093} if name in KAFKA_CLIENTS else set()
@@ -372,7 +376,7 @@ def test_all_traffic_is_denied_but_that_which_a_service_needs(name):
 
 
 def test_the_brokers_port_is_the_one_that_is_allowed():
-    assert "9093" == settings_of(by_service()["scrub"]).bootstrap.rpartition(":")[2]
+    assert settings_of(by_service()["scrub"]).bootstrap.rpartition(":")[2] == "9093"
 
 
 def test_watch_asks_workers_that_know_their_names():
@@ -396,7 +400,7 @@ def test_there_are_no_more_workers_than_partitions():
     partitions = settings_of(by_service()["scrub"]).partitions
 
     assert most <= partitions
-    assert 0 == partitions % most
+    assert partitions % most == 0
     for name in ("intake", "scrub"):
         assert by_service()[name]["spec"]["replicas"] <= partitions
 
@@ -409,8 +413,8 @@ def test_images_are_named_by_digest_and_have_the_user_of_the_dockerfile():
     for each in root["images"]:
         assert re.fullmatch(r"sha256:[0-9a-f]{64}", each["digest"])
         assert "newTag" not in each
-    assert 1 == len(re.findall(r"useradd", DOCKERFILE))
-    assert ["phistream"] == instructions(LAST, "USER")
+    assert len(re.findall(r"useradd", DOCKERFILE)) == 1
+    assert instructions(LAST, "USER") == ["phistream"]
 
 
 def test_a_password_can_take_the_place_of_a_certificate():
@@ -423,9 +427,9 @@ def test_a_password_can_take_the_place_of_a_certificate():
         del environment[PREFIX + "CONFIG"]
         settings = load_settings(BASE / "phistream.toml", environment=environment)
 
-        assert "SASL_SSL" == settings.kafka["security.protocol"]
-        assert f"phistream-{container['name']}" == settings.kafka["sasl.username"]
-        assert "/etc/phistream/kafka/password" == str(settings.kafka_password_file)
+        assert settings.kafka["security.protocol"] == "SASL_SSL"
+        assert settings.kafka["sasl.username"] == (f"phistream-{container['name']}")
+        assert str(settings.kafka_password_file) == "/etc/phistream/kafka/password"
 
 
 SPEC = {
@@ -459,13 +463,14 @@ def test_keda_gets_fields_that_it_knows_for_the_group_and_topic_of_scrub():
     [trigger] = spec["triggers"]
     settings = settings_of(by_service()["scrub"])
 
-    assert "keda.sh/v1alpha1" == scaled["apiVersion"]
+    assert scaled["apiVersion"] == "keda.sh/v1alpha1"
     assert set(spec) <= SPEC
-    assert {"horizontalPodAutoscalerConfig", "restoreToOriginalReplicaCount"} == set(
-        spec["advanced"]
-    )
+    assert set(spec["advanced"]) == {
+        "horizontalPodAutoscalerConfig",
+        "restoreToOriginalReplicaCount",
+    }
     assert set(trigger) <= TRIGGER
-    assert "kafka" == trigger["type"]
+    assert trigger["type"] == "kafka"
     given = trigger["metadata"]
     assert set(given) <= KAFKA_TRIGGER
     # The CRD takes strings only.
@@ -476,15 +481,15 @@ def test_keda_gets_fields_that_it_knows_for_the_group_and_topic_of_scrub():
         given["bootstrapServers"],
     )
     flags = ("excludePersistentLag", "limitToPartitionsWithLag")
-    assert ["true", "true"] == [given[each] for each in flags]
-    assert "false" == given["allowIdleConsumers"]
+    assert [given[each] for each in flags] == ["true", "true"]
+    assert given["allowIdleConsumers"] == "false"
     assert spec["minReplicaCount"] >= 1
     target = by_service()["scrub"]
-    assert {
+    assert spec["scaleTargetRef"] == {
         "apiVersion": target["apiVersion"],
         "kind": target["kind"],
         "name": target["metadata"]["name"],
-    } == spec["scaleTargetRef"]
+    }
 
 
 def test_what_keda_does_to_the_number_of_pods_is_valid_for_an_autoscaler():
@@ -520,9 +525,9 @@ def test_kedas_own_principal_is_read_from_a_secret():
 
     assert authentication["metadata"]["name"] == trigger["authenticationRef"]["name"]
     entries = authentication["spec"]["secretTargetRef"]
-    assert {"ca", "cert", "key"} == {each["parameter"] for each in entries}
+    assert {each["parameter"] for each in entries} == {"ca", "cert", "key"}
     assert {"ca", "cert", "key"} <= KAFKA_AUTHENTICATION
-    assert {"phistream-keda-kafka"} == {each["name"] for each in entries}
+    assert {each["name"] for each in entries} == {"phistream-keda-kafka"}
 
 
 def test_keda_alone_sets_the_number_of_pods():
@@ -534,7 +539,7 @@ def test_keda_alone_sets_the_number_of_pods():
 
 def test_prometheus_scrapes_ports_that_are_there_with_a_token():
     for monitor in of_kind("PodMonitor"):
-        assert "monitoring.coreos.com/v1" == monitor["apiVersion"]
+        assert monitor["apiVersion"] == "monitoring.coreos.com/v1"
         assert set(monitor["spec"]) <= {
             "selector",
             "podTargetLabels",
@@ -548,7 +553,7 @@ def test_prometheus_scrapes_ports_that_are_there_with_a_token():
             if selector - own <= each["spec"]["template"]["metadata"]["labels"].items()
         ]
         [endpoint] = monitor["spec"]["podMetricsEndpoints"]
-        assert {"port", "path", "interval", "authorization"} == set(endpoint)
+        assert set(endpoint) == {"port", "path", "interval", "authorization"}
         assert scraped
         for each in scraped:
             names = [port["name"] for port in container_of(each)["ports"]]

@@ -58,19 +58,19 @@ def test_there_is_a_lock_for_each_use():
 
 @pytest.mark.parametrize("use", USES)
 def test_a_lock_has_what_its_use_needs_in_the_versions_of_all_others(use):
-    assert set() == USES[use] - names(use)
-    assert set() == pins(use) - pins("spark")
+    assert (USES[use] - names(use)) == set()
+    assert (pins(use) - pins("spark")) == set()
 
 
 @pytest.mark.parametrize("use", USES)
 def test_each_package_of_a_lock_has_a_hash_that_pip_compares(use):
     packages = re.split(r"^(?=[\w.-]+==)", LOCKS[use], flags=re.MULTILINE)
 
-    assert [] == [each for each in packages if each and "--hash=sha256:" not in each]
+    assert [each for each in packages if each and "--hash=sha256:" not in each] == []
 
 
 def test_everything_is_everything_but_spark():
-    assert {*EXTRAS} - {"all", "spark"} == extras_of("all") - {"all"}
+    assert (extras_of("all") - {"all"}) == ({*EXTRAS} - {"all", "spark"})
     assert {"py4j", "pyspark"} <= names("spark") - names("all")
 
 
@@ -90,11 +90,11 @@ def test_the_image_has_nothing_of_builds_tests_and_brokers():
         _NAMED.match(each)[1].lower() for extra in extras for each in EXTRAS[extra]
     }
 
-    assert set() == names("image") & (TOOLS | unwanted)
+    assert (names("image") & (TOOLS | unwanted)) == set()
 
 
 def test_two_packages_with_the_same_modules_are_never_installed_together():
-    assert [] == [use for use in LOCKS if "phonenumbers" in names(use)]
+    assert [use for use in LOCKS if "phonenumbers" in names(use)] == []
 
 
 def test_the_supported_interpreters_are_those_that_are_classified():
@@ -104,4 +104,4 @@ def test_the_supported_interpreters_are_those_that_are_classified():
         if re.search(r"Python :: 3\.\d", each)
     ]
 
-    assert [*SUPPORTED] == listed
+    assert listed == [*SUPPORTED]

@@ -110,15 +110,15 @@ def test_the_board_is_provisioned_on_the_provisioned_source():
     boards = yaml.safe_load((folder / "dashboards/phistream.yml").read_text())
     [variable] = [v for v in BOARD["templating"]["list"] if v["type"] == "datasource"]
 
-    assert [variable["current"]["value"]] == [s["uid"] for s in sources["datasources"]]
-    assert "/var/lib/grafana/dashboards" == boards["providers"][0]["options"]["path"]
+    assert [s["uid"] for s in sources["datasources"]] == [variable["current"]["value"]]
+    assert boards["providers"][0]["options"]["path"] == "/var/lib/grafana/dashboards"
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
 def test_an_alert_says_how_bad_it_is_what_it_is_and_where_to_read_on(rule):
     assert re.fullmatch(r"Phistream[A-Za-z]+", rule["alert"])
     assert rule["labels"]["severity"] in {"page", "ticket"}
-    assert {"summary", "description", "runbook_url"} == set(rule["annotations"])
+    assert set(rule["annotations"]) == {"summary", "description", "runbook_url"}
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])

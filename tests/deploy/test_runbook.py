@@ -56,7 +56,7 @@ def test_a_wheel_holds_the_runbook_that_watch_serves(tmp_path):
 
     [wheel] = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
-        assert TEXT == packed.read("streams/operations/watch/runbook.md").decode()
+        assert packed.read("streams/operations/watch/runbook.md").decode() == TEXT
 
 
 WANTED = [*(rule["alert"] for rule in rules()), *error_classes(), *REASONS]

@@ -137,7 +137,7 @@ def rows_of(folder):
 @pytest.fixture(scope="module")
 def out(spark, settings, archive, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out")
-    assert (2, 0) == rescrub(spark, settings, archive, folder)
+    assert rescrub(spark, settings, archive, folder) == (2, 0)
     return folder
 
 
@@ -186,11 +186,12 @@ def test_a_note_of_the_archive_is_what_the_stream_publishes(out, settings):
 def test_every_note_is_either_scrubbed_or_rejected_with_a_code(out):
     rejected = rows_of(out / "rejected")
 
-    assert 7 == len(rows_of(out / "scrubbed"))
-    assert [(3, "unknown_patient"), (4, "schema")] == sorted(
-        (each["row"], each["code"]) for each in rejected
-    )
-    assert {"input", "row", "code"} == set(rejected[0])
+    assert len(rows_of(out / "scrubbed")) == 7
+    assert sorted((each["row"], each["code"]) for each in rejected) == [
+        (3, "unknown_patient"),
+        (4, "schema"),
+    ]
+    assert set(rejected[0]) == {"input", "row", "code"}
     everything = b"".join(
         path.read_bytes() for path in out.rglob("*") if path.is_file()
     )
@@ -202,7 +203,7 @@ def test_two_tasks_share_the_notes(out):
     """Spark numbers the parts of an output by their tasks."""
     parts = {path.name[:10] for path in (out / "scrubbed").rglob("part-*.parquet")}
 
-    assert {"part-00000", "part-00001"} == parts
+    assert parts == {"part-00000", "part-00001"}
 
 
 def test_a_run_that_dies_is_continued_by_the_next(
@@ -222,17 +223,17 @@ def test_a_run_that_dies_is_continued_by_the_next(
     with pytest.raises(KeyboardInterrupt):
         rescrub(spark, settings, archive, tmp_path, files_at_once=1)
     monkeypatch.undo()
-    assert [*("scrubbed", "rejected", "done"), "scrubbed"] == written
-    assert 1 == len(rows_of(tmp_path / "done"))
+    assert written == [*("scrubbed", "rejected", "done"), "scrubbed"]
+    assert len(rows_of(tmp_path / "done")) == 1
     complete = rows_of(tmp_path / "done")[0]["input"]
     kept = [*(tmp_path / "scrubbed" / f"input={complete}").iterdir()]
 
-    assert (1, 1) == rescrub(spark, settings, archive, tmp_path)
+    assert rescrub(spark, settings, archive, tmp_path) == (1, 1)
 
     notes = {each["note_id"] for each in rows_of(tmp_path / "scrubbed")}
-    assert 7 == len(notes)
-    assert 7 == len(rows_of(tmp_path / "scrubbed"))
-    assert 2 == len(rows_of(tmp_path / "rejected"))
+    assert len(notes) == 7
+    assert len(rows_of(tmp_path / "scrubbed")) == 7
+    assert len(rows_of(tmp_path / "rejected")) == 2
     assert sorted(kept) == sorted(
         (tmp_path / "scrubbed" / f"input={complete}").iterdir()
     )
@@ -243,7 +244,7 @@ def test_a_run_skips_what_is_done_and_writes_what_changed_anew(
 ):
     before = {path for path in out.rglob("*.parquet")}
 
-    assert (0, 2) == rescrub(spark, settings, archive, out)
+    assert rescrub(spark, settings, archive, out) == (0, 2)
 
     assert before == {path for path in out.rglob("*.parquet")}
     # A run that died before its last step left output that `done` does not name.
@@ -256,19 +257,19 @@ def test_a_run_skips_what_is_done_and_writes_what_changed_anew(
         path.unlink()
     write(archive / "notes/day=2/part.parquet", [row(n) for n in range(4, 7)])
 
-    assert (1, 1) == rescrub(spark, settings, archive, out)
+    assert rescrub(spark, settings, archive, out) == (1, 1)
 
-    assert 7 == len(rows_of(out / "scrubbed"))
-    assert [] == rows_of(out / "rejected")
+    assert len(rows_of(out / "scrubbed")) == 7
+    assert rows_of(out / "rejected") == []
 
 
 def test_another_policy_does_all_files_again(spark, settings, archive, out):
     other = settings.model_copy(update={"policy": "safe-harbor"})
 
-    assert (2, 0) == rescrub(spark, other, archive, out, files_at_once=1)
+    assert rescrub(spark, other, archive, out, files_at_once=1) == (2, 0)
 
-    assert {"safe-harbor"} == {each["policy"] for each in rows_of(out / "scrubbed")}
-    assert 7 == len(rows_of(out / "scrubbed"))
+    assert {each["policy"] for each in rows_of(out / "scrubbed")} == {"safe-harbor"}
+    assert len(rows_of(out / "scrubbed")) == 7
 
 
 def test_an_unknown_column_is_refused(spark, settings, archive, out, tmp_path):

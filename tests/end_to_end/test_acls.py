@@ -237,18 +237,18 @@ def test_all_services_work_with_their_grants_alone(house, monkeypatch, by_certif
 
     assert sent == NOTES_WRITTEN + 3
     assert before < count(house)
-    assert [0, 0, 0] == ended
+    assert ended == [0, 0, 0]
     assert all(each.is_sound and not each.pending for each in verdicts)
-    assert 0 == reconcile.returncode, reconcile.stderr
-    assert 0 == status.returncode, status.stderr
+    assert reconcile.returncode == 0, reconcile.stderr
+    assert status.returncode == 0, status.stderr
     assert "AUTHORIZATION" not in doctor.stdout
     assert orjson.loads(waiting.stdout)
-    assert 0 == released.returncode, released.stderr
+    assert released.returncode == 0, released.stderr
     written = {
         t: count_records(house.settings, t, "read_committed") for t in TOPIC_NAMES
     }
     # Only the privacy office writes marks of replays.
-    assert [LETTERS_REPLAYED.name] == [t for t, some in written.items() if not some]
+    assert [t for t, some in written.items() if not some] == [LETTERS_REPLAYED.name]
 
 
 def allowed(user, operation):
@@ -273,7 +273,7 @@ def test_a_user_writes_no_topic_but_those_that_are_granted(house, user):
         )
     left = producer.flush(120)
 
-    assert 0 == left
+    assert left == 0
     codes = {topic: error and error.code() for topic, error in refused.items()}
     assert dict.fromkeys(denied, KafkaError.TOPIC_AUTHORIZATION_FAILED) == codes
 
@@ -323,7 +323,7 @@ def test_a_user_has_no_group_and_no_transaction_of_another(house, user):
         if code != KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
             wrong.append((name, code))
 
-    assert [] == wrong
+    assert wrong == []
 
 
 def code_of(call):
@@ -413,7 +413,7 @@ def test_every_command_ends_with_78_at_a_wrong_password(house):
         assert "ZZMARKER" not in text
         said[arguments[-1] if arguments[0] == "run" else arguments[0]] = done.returncode
 
-    assert 1 == said.pop("doctor")
+    assert said.pop("doctor") == 1
     assert {78} == {*said.values()}
 
 
@@ -439,10 +439,10 @@ def test_the_privacy_office_shows_and_replays_with_its_grants_alone(house):
     replayed = ask(house, user, "dead-letters", "replay", place, *key)
     strange = ask(house, "stranger", "dead-letters", "list")
 
-    assert (0, 0) == (shown.returncode, replayed.returncode), replayed.stderr
+    assert (shown.returncode, replayed.returncode) == (0, 0), replayed.stderr
     assert "ZZ" in shown.stdout
     assert "1 dead letters replayed" in replayed.stdout
-    assert 78 == strange.returncode
+    assert strange.returncode == 78
     assert "hidden from this user: dead.letters" in strange.stderr
 
 
@@ -463,7 +463,7 @@ def test_an_erasure_needs_no_more_than_its_grants(house):
         scrub.terminate()
         scrub.wait(120)
 
-    assert (0, "") == (done.returncode, done.stderr.strip())
+    assert (done.returncode, done.stderr.strip()) == (0, "")
     assert "erased: 1 rows, 0 held, 0 letters, 3 null values" in done.stdout
 
 
@@ -476,13 +476,13 @@ def test_a_feeder_publishes_updates_of_patients_and_nothing_else(house):
     notes.write_bytes(event("1", "Seen, well."))
     messages = ask(house, "feeder", "feed", notes)
 
-    assert (0, "") == (updates.returncode, updates.stderr.strip())
+    assert (updates.returncode, updates.stderr.strip()) == (0, "")
     assert "1 patient updates published on patient.updates" in updates.stdout
-    assert 70 == messages.returncode
+    assert messages.returncode == 70
     assert "hl7.raw: 1 of 1 messages were not confirmed" in messages.stderr
     assert "TOPIC_AUTHORIZATION_FAILED" in messages.stderr
     seen = reading(house, "feeder", PATIENT_UPDATES.name)
-    assert KafkaError.GROUP_AUTHORIZATION_FAILED == seen.error().code()
+    assert seen.error().code() == KafkaError.GROUP_AUTHORIZATION_FAILED
 
 
 def test_an_mllp_listener_stores_messages_with_its_grants_alone(house):
@@ -504,7 +504,7 @@ def test_an_mllp_listener_stores_messages_with_its_grants_alone(house):
         for each in senders:
             each.close()
 
-    assert (["AA", "1"], 0) == (answer[1:], status)
+    assert (answer[1:], status) == (["AA", "1"], 0)
 
 
 @pytest.mark.parametrize(
@@ -567,7 +567,7 @@ def test_what_a_worker_may_not_publish_waits_until_it_may(house):
         for service in services:
             service.wait(120)
 
-    assert 1 == len(taken)
+    assert len(taken) == 1
     assert before == kept < count(house)
     assert all(each.is_sound for each in Auditor(house.settings).verdicts())
     assert '"notes.scrubbed' in log.read_text().replace("\\", "")
@@ -576,7 +576,7 @@ def test_what_a_worker_may_not_publish_waits_until_it_may(house):
 def test_a_worker_without_grants_says_what_it_lacks(house):
     done = ask(house, "stranger", "run", "scrub")
 
-    assert 0 != done.returncode
+    assert done.returncode != 0
     assert "hidden from this user: notes, patient.updates, patients" in done.stderr
     assert "phistream topics acls" in done.stderr
     assert "Traceback" not in done.stderr
@@ -586,7 +586,7 @@ def test_doctor_and_status_without_grants_say_what_is_refused(house):
     doctor = ask(house, "stranger", "doctor")
     status = ask(house, "stranger", "status")
 
-    assert (1, 78) == (doctor.returncode, status.returncode)
+    assert (doctor.returncode, status.returncode) == (1, 78)
     assert "phistream topics acls" in " ".join(doctor.stdout.split())
     assert "CLUSTER_AUTHORIZATION_FAILED" in doctor.stdout
     assert "missing, or hidden" in status.stderr

@@ -124,8 +124,8 @@ def test_a_batch_that_can_not_be_read_is_named_and_holds_up_no_other(settings, c
     for _ in range(20):
         is_named()
 
-    assert [b"readable"] == [each.value for each in records]
-    assert 1 == caplog.text.count("this batch can't be read")
+    assert [each.value for each in records] == [b"readable"]
+    assert caplog.text.count("this batch can't be read") == 1
     consumer.close()
 
 
@@ -139,7 +139,7 @@ def test_a_full_disk_ends_a_command_with_its_status_and_without_a_traceback():
             check=False,
         )
 
-    assert 74 == done.returncode
+    assert done.returncode == 74
     assert "no space is left" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -157,4 +157,4 @@ def test_a_commit_is_tried_as_long_as_its_transaction_may_be_open(cluster, setti
     commit.result()
     # Its marker may wait until the partition has a leader again.
     wait_until(lambda: is_settled(settings, NOTES.name))
-    assert [b"value"] == [each.value() for each in read_topic(settings, NOTES.name)]
+    assert [each.value() for each in read_topic(settings, NOTES.name)] == [b"value"]

@@ -33,44 +33,44 @@ def phistream(*arguments, cwd, **environment):
 @pytest.mark.long
 @pytest.mark.kafka
 def test_a_broker_of_three_nodes_keeps_its_data_until_it_is_deleted(tmp_path):
-    assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
+    assert phistream("broker", "status", cwd=tmp_path).returncode == 1
     up = phistream("broker", "up", "--brokers", 3, cwd=tmp_path)
     try:
-        assert 0 == up.returncode, up.stderr
+        assert up.returncode == 0, up.stderr
         assert "bootstrap: 127.0.0.1:" in up.stdout
         status = phistream("broker", "status", cwd=tmp_path)
-        assert (0, 3) == (status.returncode, status.stdout.count(": running"))
+        assert (status.returncode, status.stdout.count(": running")) == (0, 3)
         # Without --bootstrap the commands find the cluster that was started here.
         three = {"PHISTREAM_REPLICATION": "3"}
         check = phistream("topics", "check", cwd=tmp_path)
-        assert (1, True) == (check.returncode, "topics create" in check.stdout)
+        assert (check.returncode, "topics create" in check.stdout) == (1, True)
         create = phistream("topics", "create", cwd=tmp_path, **three)
-        assert (0, True) == (create.returncode, "notes.scrubbed" in create.stdout)
-        assert 0 == phistream("topics", "check", cwd=tmp_path).returncode
+        assert (create.returncode, "notes.scrubbed" in create.stdout) == (0, True)
+        assert phistream("topics", "check", cwd=tmp_path).returncode == 0
         bootstrap = up.stdout.split()[-1]
         what_scrub_takes_can_be_fed(tmp_path, bootstrap)
         what_is_down_is_started_and_nothing_else(tmp_path)
         # Its data has replication 3.
         other = phistream("broker", "up", "--brokers", 1, cwd=tmp_path)
-        assert (70, True) == (other.returncode, "has 3 nodes" in other.stderr)
+        assert (other.returncode, "has 3 nodes" in other.stderr) == (70, True)
         running = phistream("broker", "delete", "--yes", cwd=tmp_path)
-        assert (70, True) == (running.returncode, "broker down" in running.stderr)
+        assert (running.returncode, "broker down" in running.stderr) == (70, True)
     finally:
         down = phistream("broker", "down", cwd=tmp_path)
-    assert 0 == down.returncode
-    assert 1 == phistream("broker", "status", cwd=tmp_path).returncode
+    assert down.returncode == 0
+    assert phistream("broker", "status", cwd=tmp_path).returncode == 1
     silent = phistream(
         "topics", "check", cwd=tmp_path, PHISTREAM_BROKER_WAIT_SECONDS="1"
     )
-    assert (69, True) == (silent.returncode, "phistream broker up" in silent.stderr)
-    assert 1 == phistream("broker", "delete", cwd=tmp_path).returncode
+    assert (silent.returncode, "phistream broker up" in silent.stderr) == (69, True)
+    assert phistream("broker", "delete", cwd=tmp_path).returncode == 1
     try:
         up = phistream("broker", "up", cwd=tmp_path)
         assert bootstrap == up.stdout.split()[-1], up.stderr
-        assert 2 == len(values(Settings(bootstrap=bootstrap), "hl7.raw"))
+        assert len(values(Settings(bootstrap=bootstrap), "hl7.raw")) == 2
     finally:
         phistream("broker", "down", cwd=tmp_path)
-    assert 0 == phistream("broker", "delete", "--yes", cwd=tmp_path).returncode
+    assert phistream("broker", "delete", "--yes", cwd=tmp_path).returncode == 0
     assert not (tmp_path / ".phistream" / "broker").exists()
 
 
@@ -81,13 +81,13 @@ def what_is_down_is_started_and_nothing_else(folder):
 
     up = phistream("broker", "up", cwd=folder)
 
-    assert 0 == up.returncode, up.stderr
+    assert up.returncode == 0, up.stderr
     assert "starting node 2" in up.stderr
     after = {
         node.id: node.pid
         for node in Cluster(folder / ".phistream" / "broker", cache=CACHE).nodes
     }
-    assert [2] == [number for number in before if before[number] != after[number]]
+    assert [number for number in before if before[number] != after[number]] == [2]
 
 
 def what_scrub_takes_can_be_fed(folder, bootstrap):
@@ -101,14 +101,14 @@ def what_scrub_takes_can_be_fed(folder, bootstrap):
 
     done = phistream("feed", "n.jsonl", cwd=folder)
 
-    assert 1 == done.returncode
+    assert done.returncode == 1
     assert "2 messages published on hl7.raw, 1 JSON notes refused" in done.stdout
     assert 'n.jsonl record 2: names no patient; add "patient_id"' in done.stderr
     assert "ZZMARKER" not in done.stderr + done.stdout
     fed = values(Settings(bootstrap=bootstrap), "hl7.raw")
     first, second = sorted(fed, key=lambda each: each["note_id"])
     Schema("note_event", 1).check(first)
-    assert {"assigning_authority": "", "id": "7"} == first["patient"]
+    assert first["patient"] == {"assigning_authority": "", "id": "7"}
     assert notes[2] == second
 
 
@@ -125,7 +125,7 @@ def test_an_unreachable_broker_is_told_and_given_up_in_time(tmp_path):
         PHISTREAM_DEAD_LETTER_KEY_FILE="office.pub",
     )
 
-    assert 69 == done.returncode
+    assert done.returncode == 69
     assert "next try in" in done.stderr
     assert "after 3 s: check bootstrap, network and security settings" in done.stderr
 
@@ -146,7 +146,7 @@ def test_wrong_settings_refuse_to_start_and_say_what_to_do(
 ):
     done = phistream(*arguments, cwd=tmp_path, **environment)
 
-    assert 78 == done.returncode
+    assert done.returncode == 78
     assert says in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -155,9 +155,9 @@ def test_a_key_is_made_once_and_for_its_owner_alone(tmp_path):
     first = phistream("key", "k", cwd=tmp_path)
     second = phistream("key", "k", cwd=tmp_path)
 
-    assert (0, 78) == (first.returncode, second.returncode)
-    assert 0o600 == (tmp_path / "k").stat().st_mode & 0o777
-    assert 64 == len((tmp_path / "k").read_text().strip())
+    assert (first.returncode, second.returncode) == (0, 78)
+    assert (tmp_path / "k").stat().st_mode & 0o777 == 0o600
+    assert len((tmp_path / "k").read_text().strip()) == 64
 
 
 def test_an_audit_key_is_made_of_a_pseudonym_key_and_is_none(tmp_path):
@@ -166,17 +166,17 @@ def test_an_audit_key_is_made_of_a_pseudonym_key_and_is_none(tmp_path):
     made = phistream("key", "a", "--for-audit", "k", cwd=tmp_path)
     broken = phistream("key", "b", "--for-audit", "none", cwd=tmp_path)
 
-    assert (0, 78) == (made.returncode, broken.returncode)
+    assert (made.returncode, broken.returncode) == (0, 78)
     assert "--key-file a" in made.stdout
-    assert 0o600 == (tmp_path / "a").stat().st_mode & 0o777
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
     again = phistream("key", "c", "--for-audit", "a", cwd=tmp_path)
-    assert (78, True) == (again.returncode, "holds an audit key" in again.stderr)
+    assert (again.returncode, "holds an audit key" in again.stderr) == (78, True)
     phistream("keys", "pair", "o", cwd=tmp_path)
     refused = phistream(
         "run", "intake", "--bootstrap", "127.0.0.1:1", cwd=tmp_path,
         PHISTREAM_PSEUDONYM_KEY_FILE="a", PHISTREAM_DEAD_LETTER_KEY_FILE="o.pub",
     )  # fmt: skip
-    assert (78, True) == (refused.returncode, "holds an audit key" in refused.stderr)
+    assert (refused.returncode, "holds an audit key" in refused.stderr) == (78, True)
 
 
 def running_in(folder):
@@ -192,9 +192,9 @@ def running_in(folder):
 def test_the_demo_passes_and_leaves_nothing_running(tmp_path):
     done = phistream("demo", "--messages", 150, cwd=tmp_path)
 
-    assert 0 == done.returncode, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "reconcile passes" in done.stdout
     assert "Dead letters, and why" in done.stdout
     assert "before (notes)" in done.stdout
-    assert [] == running_in(tmp_path)
-    assert [] == list(tmp_path.iterdir())
+    assert running_in(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []

@@ -182,12 +182,12 @@ def test_the_list_shows_code_field_and_source_without_a_key(ward):
     listed = ask(ward.settings, "list")
     found = orjson.loads(ask(ward.settings, "list", "--json").stdout)
 
-    assert {("intake", "bad_msh", 1), ("scrub", "schema", 1)} == {
+    assert {
         (each["stage"], each["code"], each["count"]) for each in found["counts"]
-    }
-    assert {"hl7.raw/1/0"} == {
+    } == {("intake", "bad_msh", 1), ("scrub", "schema", 1)}
+    assert {
         each["source"] for each in found["letters"] if each["stage"] == "intake"
-    }
+    } == {"hl7.raw/1/0"}
     assert all(each["place"] in listed.stdout for each in found["letters"])
     for done in (listed.stdout, str(found)):
         assert not [each for each in markers() if each.decode() in done.lower()]
@@ -219,7 +219,7 @@ def test_values_are_masked_unless_they_are_revealed(ward):
     without = ask(ward.settings, "show", place)
     masked = ask(ward.settings, "show", place, "--private-key", key)
 
-    assert (0, 0) == (without.returncode, masked.returncode)
+    assert (without.returncode, masked.returncode) == (0, 0)
     assert MARKER not in without.stdout + masked.stdout
     assert "xxxxxxxxxxxxx" in masked.stdout
     assert before == len(revelations(ward.settings))
@@ -283,12 +283,12 @@ def test_corrected_records_go_through_after_a_replay_and_the_audit_is_sound(sett
         drain(settings, services)
     dry = replay(settings, "--code", "too_large", "--dry-run")
     assert "1 dead letters would be replayed" in dry.stdout
-    assert 1 == len(returned(settings))
+    assert len(returned(settings)) == 1
 
     done = replay(settings, "--code", "too_large")
     again = replay(settings, "--code", "too_large")
 
-    assert (0, 0) == (done.returncode, again.returncode), done.stderr
+    assert (done.returncode, again.returncode) == (0, 0), done.stderr
     assert "0 dead letters replayed; 1 were replayed before" in again.stdout
     larger = settings.model_copy(update={"max_note_bytes": 1 << 20})
     with running(larger, "scrub") as services:
@@ -298,7 +298,7 @@ def test_corrected_records_go_through_after_a_replay_and_the_audit_is_sound(sett
     for each in Auditor(settings).verdicts():
         # The first note names no message: the test wrote it, no intake.
         assert each.faults == ({"malformed": 1} if each.topic == NOTES.name else {})
-        assert (0, 0, 0) == (each.missing, each.doubled, each.pending), each.examples
+        assert (each.missing, each.doubled, each.pending) == (0, 0, 0), each.examples
 
 
 def test_a_replayed_record_is_the_original_in_its_partition_with_its_headers(settings):
@@ -306,9 +306,9 @@ def test_a_replayed_record_is_the_original_in_its_partition_with_its_headers(set
 
     done = replay(settings, "--all")
 
-    assert 0 == done.returncode, done.stderr
+    assert done.returncode == 0, done.stderr
     found = returned(settings)
-    assert 60 == len(found)
+    assert len(found) == 60
     by_value = {each.value: each for each in found}
     for each in originals:
         other = by_value[each.value]
@@ -321,7 +321,7 @@ def test_a_replayed_record_is_the_original_in_its_partition_with_its_headers(set
         numbers = [int(e.value) for e in found if e.partition.index == index]
         assert sorted(numbers) == numbers
     events = [e for e in values(settings, PHI_AUDIT.name) if e["outcome"] == "replayed"]
-    assert 60 == len({orjson.dumps(each["source"]) for each in events})
+    assert len({orjson.dumps(each["source"]) for each in events}) == 60
 
 
 def test_a_limit_and_filters_leave_the_rest_for_later(settings):
@@ -352,11 +352,11 @@ def test_a_letter_that_was_changed_is_left_and_the_others_go(settings):
 
     done = replay(settings, "--all")
 
-    assert 1 == done.returncode
+    assert done.returncode == 1
     assert "3 dead letters replayed" in done.stdout
     assert "not replayed: it was changed" in done.stderr
-    assert 3 == done.stderr.count("not replayed: ")
-    assert 3 == len(returned(settings))
+    assert done.stderr.count("not replayed: ") == 3
+    assert len(returned(settings)) == 3
 
 
 KILLED = """
@@ -397,7 +397,7 @@ def test_kills_in_the_midst_of_a_replay_lose_and_double_nothing(settings, seed):
     for kill in range(6):
         command = [sys.executable, "-c", KILLED, str(seed + kill), *arguments]
         killed = subprocess.run(command, capture_output=True, check=False, timeout=300)
-        assert -signal.SIGKILL == killed.returncode, killed.stderr
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
     for _ in range(3):
         before = count_records(settings, NOTES.name, "read_uncommitted")
         process = subprocess.Popen(
@@ -412,7 +412,7 @@ def test_kills_in_the_midst_of_a_replay_lose_and_double_nothing(settings, seed):
 
     done = replay(settings, "--all")
 
-    assert 0 == done.returncode, done.stderr
+    assert done.returncode == 0, done.stderr
     counts = Counter(each.value for each in returned(settings))
     assert {each.value: 1 for each in originals} == dict(counts)
     for topic in (LETTERS_REPLAYED, PHI_AUDIT):
@@ -445,10 +445,10 @@ def test_a_second_replay_fences_the_first_and_nothing_is_doubled(settings):
     with pytest.raises(FatalError, match="run it again, it goes on"):
         Replay(settings, keys, "first").run(Selection(), progress=overtake)
 
-    assert 100 == others[0].before
-    assert 300 == others[0].counts.total()
+    assert others[0].before == 100
+    assert others[0].counts.total() == 300
     assert {1} == {*Counter(each.value for each in returned(settings)).values()}
-    assert 400 == len(returned(settings))
+    assert len(returned(settings)) == 400
 
 
 def erase_letter(settings, message):
@@ -501,14 +501,14 @@ def test_an_erasure_behind_the_open_transaction_of_a_worker_is_seen(settings):
     done = Replay(settings, keys, "test").run(Selection())
 
     assert not commit.is_alive()
-    assert 0 == done.counts.total()
-    assert [] == returned(settings)
+    assert done.counts.total() == 0
+    assert returned(settings) == []
     worker.begin()
     worker.produce(Output(NOTES_HELD.name, b"open", None, partition=0))
     wait_until(lambda: ends(NOTES_HELD.name)[0] >= 3)
     commit = threading.Timer(3, worker.commit)
     commit.start()
-    assert [] == waiting_notes(settings)
+    assert waiting_notes(settings) == []
     assert not commit.is_alive()
 
 
@@ -528,8 +528,8 @@ def test_a_letter_is_erased_when_partitions_were_added(settings):
     assert null.value() is None
     left = [*DeadLetters(settings).read(Selection(), pytest.fail)]
     last = messages[-1]
-    assert [(last.partition(), last.offset())] == [
-        (each.partition, each.offset) for each in left
+    assert [(each.partition, each.offset) for each in left] == [
+        (last.partition(), last.offset())
     ]
 
 

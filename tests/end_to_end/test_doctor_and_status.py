@@ -135,20 +135,20 @@ def test_a_working_installation_has_no_fail_and_every_check_says_something(ward)
     done = phistream(ward.settings, "doctor", "--json")
 
     told = json.loads(done.stdout)
-    assert (0, "WARN") == (done.returncode, told["level"]), done.stdout + done.stderr
+    assert (done.returncode, told["level"]) == (0, "WARN"), done.stdout + done.stderr
     assert {check.name for check in CHECKS} == {
         row["check"] for row in told["findings"]
     }
     # One broker is no place for patients' notes; all else is as it should be.
     warned = {row["check"] for row in told["findings"] if row["level"] == "WARN"}
-    assert {"topics", "internal topics"} == warned, told
-    assert [] == [word for word in MARKERS if word in done.stdout.lower()]
+    assert warned == {"topics", "internal topics"}, told
+    assert [word for word in MARKERS if word in done.stdout.lower()] == []
 
 
 def test_people_read_the_same_in_80_columns(ward):
     done = phistream(ward.settings, "doctor", PHISTREAM_PRESET="lexical")
 
-    assert 0 == done.returncode
+    assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "Kafka 4.0 or newer" in done.stdout
     assert "→ sufficient for a trial" in done.stdout
@@ -156,7 +156,7 @@ def test_people_read_the_same_in_80_columns(ward):
 
 
 def test_the_brokers_clock_is_read_and_nothing_is_left_behind(ward):
-    assert [Level.OK] == levels(checked(context_of(ward.settings), "clocks"))
+    assert levels(checked(context_of(ward.settings), "clocks")) == [Level.OK]
 
     listed = admin_client(ward.settings).list_consumer_groups().result(60).valid
     assert f"{ward.settings.group}-doctor" not in {each.group_id for each in listed}
@@ -177,7 +177,7 @@ def test_a_clock_that_is_an_hour_off_is_told(ward, hours, level, word):
 def test_workers_that_work_are_counted(ward):
     findings = checked(context_of(ward.settings), "groups")
 
-    assert [Level.OK, Level.OK] == levels(findings)
+    assert levels(findings) == [Level.OK, Level.OK]
     assert "scrub: stable, 1 worker, nothing left to do" in text_of(findings)
 
 
@@ -186,7 +186,7 @@ def test_groups_that_nobody_works_in_are_told(ward):
 
     findings = checked(context_of(settings), "groups")
 
-    assert [Level.WARN, Level.WARN] == levels(findings)
+    assert levels(findings) == [Level.WARN, Level.WARN]
     assert "0 workers" in text_of(findings)
 
 
@@ -210,16 +210,16 @@ def test_without_a_broker_the_rest_is_checked_all_the_same(ward):
     done = phistream(settings, "doctor", "--json", PHISTREAM_PRESET="lexical")
 
     rows = {row["check"]: row for row in json.loads(done.stdout)["findings"]}
-    assert 1 == done.returncode
-    assert ("FAIL", "OK") == (rows["broker"]["level"], rows["self-test"]["level"])
-    assert "not checked: broker failed" == rows["topics"]["seen"]
+    assert done.returncode == 1
+    assert (rows["broker"]["level"], rows["self-test"]["level"]) == ("FAIL", "OK")
+    assert rows["topics"]["seen"] == "not checked: broker failed"
     assert "Traceback" not in done.stdout + done.stderr
 
 
 def test_an_unknown_setting_is_a_fail_and_no_traceback(ward):
     done = phistream(ward.settings, "doctor", PHISTREAM_BATCH_RECORD="7")
 
-    assert 1 == done.returncode
+    assert done.returncode == 1
     assert "did you mean batch_records?" in " ".join(done.stdout.split())
     assert "Traceback" not in done.stdout + done.stderr
 
@@ -254,25 +254,25 @@ def test_three_brokers_are_fine_until_one_of_them_dies(tmp_path):
         cluster.down()
 
     assert "copies are not in sync" in text_of(told)
-    assert (0, "") == (done.returncode, done.stderr)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_status_counts_what_flowed_and_names_the_workers(ward):
     done = phistream(ward.settings, "status", "--json")
 
     told = json.loads(done.stdout)
-    assert 0 == done.returncode, done.stderr
+    assert done.returncode == 0, done.stderr
     group = ward.settings.group
-    assert {
+    assert {(row["group"], row["topic"]) for row in told["lags"]} == {
         (f"{group}-intake", "hl7.raw"),
         (f"{group}-scrub", "notes"),
         (f"{group}-scrub", "patient.updates"),
-    } == {(row["group"], row["topic"]) for row in told["lags"]}
-    assert 0 == sum(row["records"] for row in told["lags"])
-    assert [[f"{group}-intake-0"], [f"{group}-scrub-0"]] == [
+    }
+    assert sum(row["records"] for row in told["lags"]) == 0
+    assert [
         [member["name"] for member in row["members"]] for row in told["groups"]
-    ]
-    assert [{"stage": "intake", "code": "bad_msh", "count": 1}] == told["refused"]
+    ] == [[f"{group}-intake-0"], [f"{group}-scrub-0"]]
+    assert told["refused"] == [{"stage": "intake", "code": "bad_msh", "count": 1}]
 
 
 def test_status_tells_what_an_owner_says_of_its_partition(settings):
@@ -285,25 +285,25 @@ def test_status_tells_what_an_owner_says_of_its_partition(settings):
     done = phistream(settings, "status", "--json")
 
     [held] = json.loads(done.stdout)["quarantine"]
-    assert ("notes", 1, 5, 3) == (
+    assert (
         held["topic"], held["partition"], held["suspects"], held["record"]
-    )  # fmt: skip
+    ) == ("notes", 1, 5, 3)  # fmt: skip
 
 
 def test_in_a_pipe_there_is_one_picture_without_control_codes(ward):
     done = phistream(ward.settings, "status")
 
-    assert 0 == done.returncode
-    assert 1 == done.stdout.count("hl7.raw ─")
+    assert done.returncode == 0
+    assert done.stdout.count("hl7.raw ─") == 1
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert [] == [word for word in MARKERS if word in done.stdout.lower()]
+    assert [word for word in MARKERS if word in done.stdout.lower()] == []
 
 
 def test_in_a_terminal_it_lives_and_leaves_cleanly_on_ctrl_c(ward):
     process, render = on_a_terminal(ward.settings, "status", pictures=3)
 
-    assert 0 == process.wait(120)
+    assert process.wait(120) == 0
     assert render.count("hl7.raw ─") >= 3
     assert "Traceback" not in render
     # The cursor that was hidden is shown again.
@@ -359,4 +359,4 @@ def test_status_without_topics_or_broker_says_what_to_do(ward):
 
     done = phistream(silent, "status")
 
-    assert (69, True) == (done.returncode, "no broker answers" in done.stderr)
+    assert (done.returncode, "no broker answers" in done.stderr) == (69, True)

@@ -143,7 +143,7 @@ def killed(settings, patients, method):
     )
     child.start()
     child.join(120)
-    assert 9 == child.exitcode
+    assert child.exitcode == 9
 
 
 def _erase_until(settings, patients, method):
@@ -193,7 +193,7 @@ def ward(module_cluster, tmp_path_factory):
         ]
         produce_notes(settings, *records)
         drain(settings, [service])
-        wait_until(lambda: 2 == len(values(settings, DEAD_LETTERS.name)), 60)
+        wait_until(lambda: len(values(settings, DEAD_LETTERS.name)) == 2, 60)
     # Its tables are in files now.
     marker = MARKER.encode()
     before = SimpleNamespace(
@@ -205,7 +205,7 @@ def ward(module_cluster, tmp_path_factory):
     asked = [f"{A.id}^^^{A.assigning_authority}", f"{UNNAMED.id}^^^ZZWARD"]
     log = settings.state_dir.parent / "scrub.log"
     with running(settings, "scrub") as [service]:
-        wait_until(lambda: 2 == log.read_text().count('"assigned '), 120)
+        wait_until(lambda: log.read_text().count('"assigned ') == 2, 120)
         dry = erase(settings, folder, *asked, "--dry-run", "--json")
         killed(settings, [A, UNNAMED], "commit")
         undone = {*latest(settings, PATIENTS)}
@@ -273,24 +273,25 @@ def fill_until_gone(settings, service, state, data, marker):
 
 
 def test_a_dry_run_says_what_would_go_and_changes_nothing(ward):
-    assert {A.key, B.key, KEPT.key} == ward.before.rows
-    assert 1 == ward.before.held
+    assert ward.before.rows == {A.key, B.key, KEPT.key}
+    assert ward.before.held == 1
     assert ward.before.on_disk
-    assert 0 == ward.dry.returncode
+    assert ward.dry.returncode == 0
     found = orjson.loads(ward.dry.stdout)["found"]
-    assert {
+    assert found == {
         "identifiers": 3, "rows": 2, "held": 1, "letters": 1, "updates": 0,
         "unjudged": 0,
-    } == found  # fmt: skip
+    }  # fmt: skip
 
 
 def test_a_run_that_is_killed_has_erased_all_or_nothing(ward):
     """Killed before its commit, and after it."""
     assert ward.before.rows == ward.undone
-    assert 0 == ward.done.returncode, ward.done.stderr
+    assert ward.done.returncode == 0, ward.done.stderr
     said = orjson.loads(ward.done.stdout)
-    assert {"carried_out": True, "left": False} == {
-        name: said[name] for name in ("carried_out", "left")
+    assert {name: said[name] for name in ("carried_out", "left")} == {
+        "carried_out": True,
+        "left": False,
     }
 
 
@@ -301,8 +302,8 @@ def test_rows_of_all_linked_identifiers_and_held_notes_are_gone(ward):
 
 def test_the_patients_name_is_in_no_bytes_of_topics_and_tables(ward):
     """Of the broker's files, but those of the raw topics; and of the state folder."""
-    assert [] == ward.after.on_disk
-    assert [] == ward.after.in_state
+    assert ward.after.on_disk == []
+    assert ward.after.in_state == []
 
 
 def test_the_command_names_what_remains_and_until_when(ward):
@@ -326,10 +327,10 @@ def test_other_patients_are_untouched(ward):
 
 def test_audit_events_tell_of_it_without_identifiers(ward):
     erased = [each for each in ward.events if each["outcome"] == "erased"]
-    assert {"DSR-7", "x"} == {each["reason"] for each in erased}
+    assert {each["reason"] for each in erased} == {"DSR-7", "x"}
     topics = Counter(e["source"]["topic"] for e in erased)
-    assert {PATIENTS.name: 2, PATIENT_UPDATES.name: 1, NOTES.name: 1} == topics
-    assert 1 == sum(each["outcome"] == "discarded" for each in ward.events)
+    assert topics == {PATIENTS.name: 2, PATIENT_UPDATES.name: 1, NOTES.name: 1}
+    assert sum(each["outcome"] == "discarded" for each in ward.events) == 1
     shown = orjson.dumps(ward.events).decode().lower()
     for text in (shown, ward.logs, ward.dry.stdout, ward.done.stdout, ward.done.stderr):
         assert "zz770011" not in text
@@ -341,9 +342,9 @@ def test_a_later_note_is_handled_as_that_of_an_unknown_patient(ward):
 
 
 def test_erasing_again_says_that_nothing_is_left_and_a_stranger_is_unknown(ward):
-    assert 0 == ward.again.returncode, ward.again.stderr
+    assert ward.again.returncode == 0, ward.again.stderr
     assert "0 rows of patients, 0 held notes, 0 dead letters" in ward.again.stdout
-    assert 1 == ward.stranger.returncode
+    assert ward.stranger.returncode == 1
     assert "nothing is known of this patient" in ward.stranger.stderr
 
 
@@ -352,7 +353,7 @@ def test_the_proof_holds_after_an_erasure(ward):
         # The tests wrote the notes, so that intake's group has no offsets.
         expected = {"offsets_gone": 1} if verdict.topic == HL7_RAW.name else {}
         assert expected == verdict.faults, verdict.examples
-        assert 0 == verdict.missing + verdict.doubled + verdict.out_of_order
+        assert verdict.missing + verdict.doubled + verdict.out_of_order == 0
 
 
 def test_each_letter_has_its_own_key_in_the_partition_of_its_source(ward):
@@ -395,9 +396,9 @@ def test_a_row_that_comes_back_meanwhile_is_erased_again(settings, monkeypatch):
     monkeypatch.setattr(Erasure, "_scrub_runs", lambda _self: True)
     done = erasure.erase(erasure.find(), actor="x", reason="x", seconds=1, at_ms=1)
 
-    assert (4, 3) == (len(rounds), done.counts["rows"])
+    assert (len(rounds), done.counts["rows"]) == (4, 3)
     assert done.is_done
-    assert 3 == len(nulls(settings))
+    assert len(nulls(settings)) == 3
 
 
 def nulls(settings):
@@ -434,7 +435,7 @@ def test_nothing_is_written_before_scrub_has_read_what_waits_for_it(
         done = erased()
         assert "has not read all" in done.refusal
         assert not done.is_done
-        assert [] == nulls(settings)
+        assert nulls(settings) == []
         has_read(settings, topic, 1)
 
     done = erased()
@@ -470,7 +471,7 @@ def test_a_note_that_comes_meanwhile_is_waited_for_or_named(settings, monkeypatc
     monkeypatch.setattr(Erasure, "_commit", arrives_late)
     done = erasure.erase(found, actor="x", reason="x", seconds=60, at_ms=1)
 
-    assert (1, 2) == (done.counts["rows"], done.late)
+    assert (done.counts["rows"], done.late) == (1, 2)
     assert done.left.is_empty
     assert not done.is_done
 
@@ -480,15 +481,15 @@ def test_without_scrub_nothing_is_erased_and_the_command_says_so(settings, tmp_p
     asked = f"{A.id}^^^{A.assigning_authority}"
 
     done = erase(settings, tmp_path, asked, "--yes", "--reason", "1", "--wait", "1")
-    assert 1 == done.returncode
+    assert done.returncode == 1
     assert "nothing was erased: scrub does not run" in done.stderr
-    assert [] == nulls(settings)
+    assert nulls(settings) == []
 
     unsure = erase(settings, tmp_path, asked, "--reason", "1")
-    assert 1 == unsure.returncode
+    assert unsure.returncode == 1
     assert "erase it for good?" in unsure.stdout
     wrong = erase(settings, tmp_path, asked, "--reason", "Mrs. Quellwright asked")
-    assert 2 == wrong.returncode
+    assert wrong.returncode == 2
 
 
 # --- with --published
@@ -522,9 +523,9 @@ def faults(settings):
     """Return what reconcile finds; the tests wrote the notes, without intake."""
     auditor = Auditor(settings)
     verdicts = auditor.verdicts()
-    assert 0 == sum(e.missing + e.doubled + e.out_of_order for e in verdicts)
+    assert sum(e.missing + e.doubled + e.out_of_order for e in verdicts) == 0
     found = {each.topic: each.faults for each in verdicts if each.faults}
-    assert {"offsets_gone": 1} == found.pop(HL7_RAW.name)
+    assert found.pop(HL7_RAW.name) == {"offsets_gone": 1}
     return found, [each for each in auditor.not_checked if "null values" in each]
 
 
@@ -541,7 +542,7 @@ def test_null_values_under_all_pseudonyms_are_published_on_request(settings, tmp
         drain(settings, [service])
         before = counted(settings)
         plain = erase(settings, tmp_path, *asked, "--dry-run", "--published")
-        assert [] == published_nulls(settings)
+        assert published_nulls(settings) == []
 
         done = erase(settings, tmp_path, *asked, "--published", "--wait", "300")
         first = published_nulls(settings)
@@ -549,7 +550,7 @@ def test_null_values_under_all_pseudonyms_are_published_on_request(settings, tmp
         again = erase(settings, tmp_path, *asked, "--published", "--wait", "300")
         drain(settings, [service])
 
-    assert (0, 0, 0) == (plain.returncode, done.returncode, again.returncode), (
+    assert (plain.returncode, done.returncode, again.returncode) == (0, 0, 0), (
         done.stderr + again.stderr
     )
     names = [pseudonyms.patient(each.key) for each in (A, B)]
@@ -557,20 +558,21 @@ def test_null_values_under_all_pseudonyms_are_published_on_request(settings, tmp
         (t.name, n, not t.timeless) for t in PUBLISHED for n in names
     )
     said = orjson.loads(done.stdout)
-    assert (2, 6) == (said["erased"]["rows"], said["erased"]["null values"])
+    assert (said["erased"]["rows"], said["erased"]["null values"]) == (2, 6)
     [lake] = [e for e in said["remains"] if e["where"] == "tables of phistream lake"]
     assert "go by the null values" in lake["what"]
     assert (3, before[1]) == (before[0], after[1])
     assert before == after
-    assert ({}, ["6 null values erase published records of patients"]) == proof
+    assert proof == ({}, ["6 null values erase published records of patients"])
     # The rows are gone, and with them the link to the other identifier.
     assert [e for e in first if e[1] == names[0]] == [
         e for e in published_nulls(settings) if e[1] == names[0]
     ][::2]
     assert before == counted(settings)
-    assert ({}, ["9 null values erase published records of patients"]) == faults(
-        settings
+    assert faults(settings) == (
+        {},
+        ["9 null values erase published records of patients"],
     )
     for topic in (NOTES_SCRUBBED, PHI_AUDIT):
         found = judge_values(topic, [*read_topic(settings, topic.name)])
-        assert Level.OK == found.level, found
+        assert found.level == Level.OK, found

@@ -38,8 +38,8 @@ def test_an_aborted_transaction_is_not_seen_by_read_committed(settings):
         finish()
 
     wait_until(lambda: is_settled(settings, NOTES_SCRUBBED.name))
-    assert 10 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
-    assert 20 == count_records(settings, NOTES_SCRUBBED.name, "read_uncommitted")
+    assert count_records(settings, NOTES_SCRUBBED.name, "read_committed") == 10
+    assert count_records(settings, NOTES_SCRUBBED.name, "read_uncommitted") == 20
 
 
 def test_a_zombie_is_fenced_by_its_replacement(settings):
@@ -56,7 +56,7 @@ def test_a_zombie_is_fenced_by_its_replacement(settings):
         zombie.commit()
 
     wait_until(lambda: is_settled(settings, NOTES_SCRUBBED.name))
-    assert 1 == count_records(settings, NOTES_SCRUBBED.name, "read_committed")
+    assert count_records(settings, NOTES_SCRUBBED.name, "read_committed") == 1
 
 
 def test_a_record_that_the_broker_refuses_is_told_from_an_outage(settings):
@@ -105,7 +105,7 @@ def test_a_worker_that_is_stopped_while_its_batches_fail_leaves_in_order(setting
     with running(settings, "intake") as [intake]:
         wait_until(lambda: intake.check() or values(settings, NOTES.name))
     assert "died" not in intake.tail(50)
-    assert 1 == len(values(settings, NOTES.name))
+    assert len(values(settings, NOTES.name)) == 1
 
 
 def limit_size(settings, topic, size):

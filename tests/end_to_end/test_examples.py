@@ -183,7 +183,7 @@ def test_a_lake_writer_killed_at_random_moments_neither_loses_nor_doubles(
     assert partitions == sorted({p for p, _ in due})
     assert left > 0
     assert cut_off > 0, "no kill hit a file that was being written"
-    assert [] == [*tmp_path.rglob("*.tmp")]
+    assert [*tmp_path.rglob("*.tmp")] == []
 
 
 @contextmanager

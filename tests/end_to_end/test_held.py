@@ -228,43 +228,43 @@ def test_demographics_release_what_waits_and_what_is_held(ward):
     } == {*ward.early.scrubbed}  # fmt: skip
     assert ward.early.seconds < BOUND
     # never.0, and two each of released and discarded.
-    assert 5 == ward.early.verdict.held
+    assert ward.early.verdict.held == 5
     assert ward.early.verdict.is_sound
 
 
 def test_the_bound_releases_what_still_waits(ward):
     assert BOUND <= ward.bound < BOUND + 60
-    assert 1 == ward.outcomes["scrubbed", "time"]
+    assert ward.outcomes["scrubbed", "time"] == 1
 
 
 def test_the_list_shows_places_and_no_patient(ward):
-    assert {"released.0", "released.1", "discarded.0", "discarded.1"} == ward.names
-    assert {("OP", "hold", "")} == {
+    assert ward.names == {"released.0", "released.1", "discarded.0", "discarded.1"}
+    assert {
         (each["note_type"], each["policy"], each["until"]) for each in ward.found
-    }
+    } == {("OP", "hold", "")}
     assert all(each["place"] in ward.listed.stdout for each in ward.found)
-    assert 4 == ward.status["notes"]
+    assert ward.status["notes"] == 4
     for shown in (ward.listed.stdout, orjson.dumps(ward.found).decode()):
         assert "zz" not in shown.lower()
 
 
 def test_the_operator_decides_about_what_is_held(ward):
-    assert (1, 1) == (ward.blocked.returncode, ward.unsure.returncode)
+    assert (ward.blocked.returncode, ward.unsure.returncode) == (1, 1)
     assert "an earlier note of its patient waits" in ward.blocked.stderr
-    assert (0, 0) == (ward.release.returncode, ward.discard.returncode)
-    assert 1 == ward.gone.returncode
+    assert (ward.release.returncode, ward.discard.returncode) == (0, 0)
+    assert ward.gone.returncode == 1
     assert "does not wait" in ward.gone.stderr
-    assert (0, "release published for 0 notes") == (
+    assert (
         ward.nothing.returncode,
         ward.nothing.stdout.partition(";")[0],
-    )
-    assert 2 == ward.outcomes["scrubbed", "operator"]
-    assert 2 == ward.outcomes["discarded", ""]
+    ) == (0, "release published for 0 notes")
+    assert ward.outcomes["scrubbed", "operator"] == 2
+    assert ward.outcomes["discarded", ""] == 2
 
 
 def test_nothing_is_lost_or_doubled_and_the_order_of_patients_is_kept(ward):
     assert ward.verdict.is_sound, ward.verdict.examples
-    assert (0, 0) == (ward.verdict.held, ward.verdict.pending)
+    assert (ward.verdict.held, ward.verdict.pending) == (0, 0)
     assert 12 == len(ward.scrubbed) == len({*ward.scrubbed})
     assert in_order(ward.scrubbed)
 
@@ -335,10 +335,10 @@ def test_kills_restarts_and_rebalances_lose_and_double_nothing(settings, seed):
 
     found = verdict(settings)
     assert found.is_sound, found.examples
-    assert (0, 0) == (found.held, found.pending)
+    assert (found.held, found.pending) == (0, 0)
     names = scrubbed(settings)
     assert 240 == len({*names}) == len(names)
     assert in_order(names)
     reasons = outcomes(settings)
-    assert 0 < reasons["scrubbed", "time"]
-    assert 0 < reasons["scrubbed", "demographics"]
+    assert reasons["scrubbed", "time"] > 0
+    assert reasons["scrubbed", "demographics"] > 0

@@ -108,13 +108,13 @@ def test_lag_is_counted_and_as_old_as_the_oldest_record_not_committed(place):
     place.commit(3)
     after = place.read()
 
-    assert (0, 7, 7, 500.0) == (
+    assert (
         before.committed,
         before.stable,
         before.records,
         before.seconds,
-    )
-    assert (3, 4, 20.0) == (after.committed, after.records, after.seconds)
+    ) == (0, 7, 7, 500.0)
+    assert (after.committed, after.records, after.seconds) == (3, 4, 20.0)
 
 
 def test_lag_grows_older_with_the_clock_while_nothing_is_committed(place):
@@ -124,7 +124,7 @@ def test_lag_grows_older_with_the_clock_while_nothing_is_committed(place):
         ages.append(place.read().seconds)
         place.clock.now += 10
 
-    assert [5.0, 15.0, 25.0] == ages
+    assert ages == [5.0, 15.0, 25.0]
 
 
 def test_what_is_not_stable_is_no_lag(place):
@@ -139,7 +139,7 @@ def test_what_is_not_stable_is_no_lag(place):
     shown = place.read()
 
     assert end >= 7
-    assert (2, 0, 0.0) == (hidden.stable, hidden.records, hidden.seconds)
+    assert (hidden.stable, hidden.records, hidden.seconds) == (2, 0, 0.0)
     assert shown.records >= 5
 
 
@@ -151,18 +151,18 @@ def test_nothing_but_markers_and_aborted_records_is_no_lag(place, end):
     lag = place.read()
 
     assert lag.stable > lag.committed
-    assert (0, 0.0, LagState.OK) == (lag.records, lag.seconds, lag.state)
+    assert (lag.records, lag.seconds, lag.state) == (0, 0.0, LagState.OK)
 
 
 def test_a_record_after_a_marker_is_lag(place):
     """What was judged to be a marker alone is looked at again when more comes."""
     place.transaction(5, end="commit")
     place.commit(5)
-    assert 0 == place.read().records
+    assert place.read().records == 0
 
     place.produce(1, age=3.0)
 
-    assert (2, 3.0) == (place.read().records, place.read().seconds)
+    assert (place.read().records, place.read().seconds) == (2, 3.0)
 
 
 def test_a_group_that_commits_nothing_stops_and_one_partition_of_it_stalls(place):
@@ -174,8 +174,8 @@ def test_a_group_that_commits_nothing_stops_and_one_partition_of_it_stalls(place
         place, place.monitor, lambda turn: place.commit(turn + 1, partition=1)
     )
 
-    assert [LagState.STOP, LagState.STOP] == stopped
-    assert [LagState.STALL, LagState.OK] == stalled
+    assert stopped == [LagState.STOP, LagState.STOP]
+    assert stalled == [LagState.STALL, LagState.OK]
 
 
 def after_a_window(place, monitor, commit):
@@ -195,7 +195,7 @@ def test_a_topic_stalls_while_its_group_commits_on_another_topic(place, settings
 
     stalled = after_a_window(place, both, lambda turn: place.commit(turn + 1))
 
-    assert [LagState.OK, LagState.OK, LagState.STALL, LagState.OK] == stalled
+    assert stalled == [LagState.OK, LagState.OK, LagState.STALL, LagState.OK]
     both.close()
     other.monitor.close()
 

@@ -225,10 +225,10 @@ def test_every_record_of_all_topics_becomes_one_row_and_sigterm_commits(lake):
         for topic in topics:
             lake.wait(topic, len(due[topic]), process)
         process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(PATIENCE), lake.log()
+        assert process.wait(PATIENCE) == 0, lake.log()
 
     assert due == {topic: lake.rows(topic) for topic in topics}
-    assert 200 == len(due[PHI_AUDIT])
+    assert len(due[PHI_AUDIT]) == 200
     columns = "note_type, written_at, day, offsets, source.offset, key_id"
     assert (
         "34133-9", "2024-03-02", date(2024, 3, 2), [[0, 9, 0, 14]], 1, "0123abcd",
@@ -262,7 +262,7 @@ def test_a_restart_goes_on_where_the_table_ends(lake):
                 process.terminate()
             process.wait(PATIENCE)
 
-    assert 300 == len(due)
+    assert len(due) == 300
     assert due == lake.rows(NOTES_SCRUBBED)
     said = lake.table(NOTES_SCRUBBED).current_snapshot().summary[OFFSETS]
     offsets = orjson.loads(said)[NOTES_SCRUBBED.name]
@@ -324,8 +324,8 @@ def test_a_writer_killed_three_times_neither_loses_nor_doubles(small_commits):
 
 @pytest.mark.long
 def test_a_writer_killed_at_random_moments_neither_loses_nor_doubles(small_commits):
-    assert 3 <= killed_at_random(
-        small_commits, random.Random(11), records=5000, kills=12
+    assert (
+        killed_at_random(small_commits, random.Random(11), records=5000, kills=12) >= 3
     )
 
 
@@ -343,7 +343,7 @@ def test_of_two_writers_one_stops_and_no_row_is_doubled(small_commits):
         stopped = other if left is one else one
         lake.wait(NOTES_SCRUBBED, len(due), left)
 
-    assert EX_TEMPFAIL == stopped.returncode, lake.log()
+    assert stopped.returncode == EX_TEMPFAIL, lake.log()
     assert "another process has written to it" in lake.log()
     assert due == lake.rows(NOTES_SCRUBBED)
 
@@ -357,17 +357,17 @@ def test_an_erased_patient_is_in_no_file_and_later_notes_are_kept(lake, tmp_path
             lake.wait(topic, 100, process)
         sender.send(*(tombstone(topic, 7) for topic in topics), note(1000, 7))
         # Patient 7 has three of the first hundred records.
-        wait_until(lambda: 98 == lake.count(NOTES_SCRUBBED))
+        wait_until(lambda: lake.count(NOTES_SCRUBBED) == 98)
         wait_until(lambda: {97} == {lake.count(topic) for topic in topics[1:]})
         process.terminate()
-        assert 0 == process.wait(PATIENCE), lake.log()
+        assert process.wait(PATIENCE) == 0, lake.log()
 
     erased = f"patient = '{pseudonym(7)}'"
     rows = lake.rows(NOTES_SCRUBBED, "patient, source.offset")
-    assert [1000] == [offset for patient, offset in rows if patient == pseudonym(7)]
-    assert 0 == lake.command("expire").returncode
+    assert [offset for patient, offset in rows if patient == pseudonym(7)] == [1000]
+    assert lake.command("expire").returncode == 0
     for topic in topics[1:]:
-        assert [(0,)] == lake.rows(topic, f"count(*) filter (where {erased})")
+        assert lake.rows(topic, f"count(*) filter (where {erased})") == [(0,)]
     held = [*(tmp_path / "lake").rglob("*.parquet")]
     assert held
     # The one that is left is of a later note.
@@ -376,7 +376,7 @@ def test_an_erased_patient_is_in_no_file_and_later_notes_are_kept(lake, tmp_path
         for path in held
         if pseudonym(7) in pq.read_table(path, partitioning=None)["patient"].to_pylist()
     ]
-    assert 1 == len(with_patient)
+    assert len(with_patient) == 1
 
 
 def test_commands_compact_expire_and_show_and_spark_reads_the_same(lake):
@@ -396,8 +396,8 @@ def test_commands_compact_expire_and_show_and_spark_reads_the_same(lake):
     assert compacted["before"] > compacted["after"] > 0
     assert expired["snapshots"] >= 3
     assert expired["files"] >= compacted["before"]
-    assert (180, 1) == (shown["rows"], shown["snapshots"])
-    assert 1 == shown["small"]
+    assert (shown["rows"], shown["snapshots"]) == (180, 1)
+    assert shown["small"] == 1
     assert before == lake.rows(NOTES_SCRUBBED)
     query = f"select {COLUMNS} from rows"  # noqa: S608
     assert before == sorted(ask_spark(lake.table(NOTES_SCRUBBED), query))
@@ -410,7 +410,7 @@ def test_a_record_with_an_unknown_field_stops_the_writer_before_it(lake):
     sender.send(note(21, 3, ward="Zzquellwright"))
 
     with lake.running() as process:
-        assert EX_SOFTWARE == process.wait(PATIENCE)
+        assert process.wait(PATIENCE) == EX_SOFTWARE
 
     assert "notes.scrubbed/" in lake.log()
     assert "holds 1 unknown" in lake.log()

@@ -112,20 +112,20 @@ def test_offsets_are_those_after_the_last_records_with_audit_events(settings):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
     audited(settings, NOTES, 4)
 
-    assert {0: 3} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {0: 3}
 
 
 def test_a_service_that_starts_for_the_first_time_begins_at_the_first_record(settings):
     produce(settings, HL7_RAW)
 
-    assert {} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {}
 
 
 def test_records_of_a_topic_that_was_made_anew_are_not_taken_for_the_former(settings):
     produce(settings, HL7_RAW, at=RECEIVED + 1)
     audited(settings, HL7_RAW, 0, received=RECEIVED)
 
-    assert {} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {}
 
 
 def test_acts_of_persons_and_events_without_a_seal_are_not_of_processing(settings):
@@ -138,7 +138,7 @@ def test_acts_of_persons_and_events_without_a_seal_are_not_of_processing(setting
     audited(settings, HL7_RAW, 2, received=RECEIVED + 2, outcome="erased")
     audited(settings, HL7_RAW, 3, received=RECEIVED + 3, is_sealed=False)
 
-    assert {0: 2} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {0: 2}
 
 
 def test_later_records_of_a_former_topic_do_not_hide_those_of_the_new_one(settings):
@@ -149,7 +149,7 @@ def test_later_records_of_a_former_topic_do_not_hide_those_of_the_new_one(settin
     for number in (0, 1):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
 
-    assert {0: 2} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {0: 2}
 
 
 def test_offsets_of_a_former_topic_are_not_those_of_the_new_one(settings):
@@ -159,7 +159,7 @@ def test_offsets_of_a_former_topic_are_not_those_of_the_new_one(settings):
     audited(settings, HL7_RAW, 0)
     commit(settings, Stage.INTAKE, HL7_RAW, 3, Claim(of="a-former-topic"))
 
-    assert {0: 1} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {0: 1}
 
 
 def commit(settings, stage, topic, offset, claim):
@@ -178,7 +178,7 @@ def test_offsets_that_a_person_has_set_are_left_alone(settings):
     consumer.commit(offsets=[TopicPartition(HL7_RAW.name, 0, 0)], asynchronous=False)
     consumer.close()
 
-    assert {0: 0} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {0: 0}
 
 
 CLAIMED = str(Claim(of="a-topic", is_held=True))
@@ -198,13 +198,13 @@ def test_an_old_offset_is_followed_by_what_was_processed_since(settings, monkeyp
     monkeypatch.setattr("streams.service.processed.TAIL", 2)
     for number in range(6):
         produce(settings, HL7_RAW, at=RECEIVED + number)
-    assert [Progress(0)] == processed(settings, 0)
+    assert processed(settings, 0) == [Progress(0)]
     for number in range(5):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
     audited(settings, NOTES, 5)
 
-    assert [Progress(5)] * 3 == processed(settings, 0, 2, 5)
-    assert [Progress(5)] == processed(settings, 0, is_absent=True)
+    assert processed(settings, 0, 2, 5) == ([Progress(5)] * 3)
+    assert processed(settings, 0, is_absent=True) == [Progress(5)]
 
 
 def test_gaps_in_what_was_processed_are_found(settings, caplog):
@@ -217,9 +217,9 @@ def test_gaps_in_what_was_processed_are_found(settings, caplog):
     gaps, same, none = processed(settings, 1, 1, 3)
     assert Progress(4, has_gaps=True) == gaps == same
     assert Progress(4) == none
-    assert 2 == caplog.text.count(f"{HL7_RAW.name}[0]: of the records from 1 on")
+    assert caplog.text.count(f"{HL7_RAW.name}[0]: of the records from 1 on") == 2
     # Where there is no offset, nothing tells from where on events are to be there.
-    assert [Progress(4)] == processed(settings, 0, is_absent=True)
+    assert processed(settings, 0, is_absent=True) == [Progress(4)]
 
 
 def test_of_offsets_that_a_person_has_set_events_say_nothing(settings):
@@ -227,7 +227,7 @@ def test_of_offsets_that_a_person_has_set_events_say_nothing(settings):
         produce(settings, HL7_RAW, at=RECEIVED + number)
     audited(settings, HL7_RAW, 1, received=RECEIVED + 1)
 
-    assert [Progress(5)] == processed(settings, 0, metadata="by hand")
+    assert processed(settings, 0, metadata="by hand") == [Progress(5)]
 
 
 def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
@@ -236,7 +236,7 @@ def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
         produce(settings, HL7_RAW, at=RECEIVED + number)
     audited(settings, HL7_RAW, 8, received=RECEIVED + 8)
 
-    assert [Progress(9, has_gaps=True)] == processed(settings, 0)
+    assert processed(settings, 0) == [Progress(9, has_gaps=True)]
 
 
 def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeypatch):
@@ -254,7 +254,7 @@ def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeyp
     monkeypatch.undo()
     open_one.abort_transaction(30)
 
-    assert [Progress(1)] == processed(settings, 0)
+    assert processed(settings, 0) == [Progress(1)]
 
 
 def test_events_of_other_records_do_not_make_offsets_old(settings):
@@ -262,7 +262,7 @@ def test_events_of_other_records_do_not_make_offsets_old(settings):
     produce(settings, HL7_RAW, at=RECEIVED + 1)
     audited(settings, HL7_RAW, 0, received=RECEIVED)
 
-    assert [Progress(0)] == processed(settings, 0)
+    assert processed(settings, 0) == [Progress(0)]
 
 
 def test_a_service_whose_offsets_went_back_publishes_nothing_twice(cluster, tmp_path):
@@ -273,7 +273,7 @@ def test_a_service_whose_offsets_went_back_publishes_nothing_twice(cluster, tmp_
         harness.produce(settings, PATIENT_UPDATES.name, [named(given)] * 3)
         produce_notes(settings, *(unnamed(n) for n in range(20)))
         drain(settings, [service])
-    assert [20] == [*committed(settings, Stage.SCRUB, NOTES).values()]
+    assert [*committed(settings, Stage.SCRUB, NOTES).values()] == [20]
 
     admin = admin_client(settings)
     wait_until(lambda: has_no_members(admin, f"{settings.group}-scrub"))
@@ -286,7 +286,7 @@ def test_a_service_whose_offsets_went_back_publishes_nothing_twice(cluster, tmp_
 
     assert f"{NOTES.name}[0]: the group's committed offset 1 lies before 20" in log
     assert "undone" not in log
-    assert 30 == len(values(settings, NOTES_SCRUBBED.name))
+    assert len(values(settings, NOTES_SCRUBBED.name)) == 30
     events = values(settings, PHI_AUDIT.name)
     assert 30 == len({orjson.dumps(each["source"]) for each in events}) == len(events)
 
@@ -318,7 +318,7 @@ def test_events_behind_an_open_transaction_are_waited_for(settings):
         restore(soon, Stage.INTAKE)
     hanging.abort_transaction(30)
 
-    assert {0: 1} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {0: 1}
 
 
 def processed_update(settings, of=""):
@@ -333,8 +333,8 @@ def test_updates_are_read_again_when_the_tables_changelog_is_new(settings):
 
     restore(settings, Stage.SCRUB)
 
-    assert 0 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
-    assert 1 == claim(settings).again
+    assert committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0] == 0
+    assert claim(settings).again == 1
 
 
 def test_no_note_is_joined_with_a_table_whose_updates_are_gone_as_well(settings):
@@ -380,7 +380,7 @@ def test_the_table_whose_updates_were_processed_is_trusted(settings, is_known):
 
     restore(settings, Stage.SCRUB)
 
-    assert 1 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
+    assert committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0] == 1
 
 
 def test_a_table_that_was_made_anew_is_not_trusted_for_its_new_rows(settings):
@@ -391,7 +391,7 @@ def test_a_table_that_was_made_anew_is_not_trusted_for_its_new_rows(settings):
 
     restore(settings, Stage.SCRUB)
 
-    assert 0 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
+    assert committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0] == 0
     assert Claim(again=1, of=own) == claim(settings)
 
 
@@ -403,8 +403,8 @@ def test_updates_before_a_null_value_are_not_forwarded_again_without_offsets(set
 
     restore(settings, Stage.SCRUB)
 
-    assert 0 == committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0]
-    assert 2 == claim(settings).again
+    assert committed(settings, Stage.SCRUB, PATIENT_UPDATES)[0] == 0
+    assert claim(settings).again == 2
 
 
 def test_a_topic_that_was_deleted_has_no_offsets_to_restore(settings):
@@ -415,7 +415,7 @@ def test_a_topic_that_was_deleted_has_no_offsets_to_restore(settings):
     wait_until(lambda: HL7_RAW.name not in topics_of(admin))
     with_topics(settings)
 
-    assert {} == restore(settings, Stage.INTAKE)
+    assert restore(settings, Stage.INTAKE) == {}
 
 
 REFUSED = "was delivered although the group has committed offset"
@@ -431,7 +431,7 @@ def test_records_in_the_places_of_lost_ones_are_not_passed_over(
     with running(settings, "scrub") as [service]:
         produce_notes(settings, *(unnamed(n) for n in range(20)))
         drain(settings, [service])
-    assert 20 == len(values(settings, NOTES_SCRUBBED.name))
+    assert len(values(settings, NOTES_SCRUBBED.name)) == 20
     node = fresh_cluster.nodes[0].id
 
     fresh_cluster.kill(node)
@@ -444,7 +444,7 @@ def test_records_in_the_places_of_lost_ones_are_not_passed_over(
     with running(settings, "scrub") as [service]:
         wait_until(lambda: REFUSED in service.tail(500), 120)
 
-    assert 20 == len(values(settings, NOTES_SCRUBBED.name))
+    assert len(values(settings, NOTES_SCRUBBED.name)) == 20
 
 
 def unnamed(number):
@@ -484,7 +484,7 @@ def test_a_table_that_is_made_anew_under_a_running_worker_gets_all_rows_again(
         drain(settings, [service])
 
     events = values(settings, PHI_AUDIT.name)
-    assert ["found"] * 7 == [each["join"] for each in events]
+    assert [each["join"] for each in events] == ["found"] * 7
     assert b"Zzquell" not in orjson.dumps(values(settings, NOTES_SCRUBBED.name))
 
 

@@ -145,10 +145,10 @@ def note(job, note_id):
 
 
 def test_reconcile_finds_every_input_exactly_once_and_in_order(job):
-    assert {"hl7.raw", "notes", "patient.updates"} == set(job.verdicts)
+    assert set(job.verdicts) == {"hl7.raw", "notes", "patient.updates"}
     # Another program has written to notes, and names no message.
     faults = job.verdicts["notes"].faults
-    assert {"null_value": 1, "malformed": 2} == faults
+    assert faults == {"null_value": 1, "malformed": 2}
     for verdict in job.verdicts.values():
         wrong = (verdict.missing, verdict.doubled, verdict.out_of_order)
         assert (wrong, verdict.waiting) == ((0, 0, 0), 0), verdict.examples
@@ -160,8 +160,8 @@ def test_a_name_misspelt_by_a_letter_is_scrubbed_when_the_patient_is_known(job):
     [text] = [s["text"] for s in job.scrubbed if "misspelt" in s["text"]]
 
     assert (
-        "Progress note:\nMs. [NAME:PATIENT] misspelt [NAME:PATIENT] and [NAME:PATIENT] "
-        "came." == text
+        text == "Progress note:\nMs. [NAME:PATIENT] misspelt [NAME:PATIENT] and "
+        "[NAME:PATIENT] came."
     )
 
 
@@ -169,38 +169,40 @@ def test_the_whole_record_is_matched(job):
     found, audit = note(job, "known-1")
 
     assert (
-        "[NAME:PATIENT] lives at [LOCATION:STREET]; call [CONTACT:PHONE]."
-        == found["text"]
+        found["text"]
+        == "[NAME:PATIENT] lives at [LOCATION:STREET]; call [CONTACT:PHONE]."
     )
-    assert ("found", "found") == (found["join"], audit["join"])
-    assert {"NAME:PATIENT", "LOCATION:STREET", "CONTACT:PHONE"} == {
-        each["label"] for each in audit["annotations"]
+    assert (found["join"], audit["join"]) == ("found", "found")
+    assert {each["label"] for each in audit["annotations"]} == {
+        "NAME:PATIENT",
+        "LOCATION:STREET",
+        "CONTACT:PHONE",
     }
 
 
 def test_kin_and_providers_are_known(job):
     found, _ = note(job, "kin-1")
 
-    assert "Wife of [NAME:PATIENT]; seen by [NAME:DOCTOR]." == found["text"]
+    assert found["text"] == "Wife of [NAME:PATIENT]; seen by [NAME:DOCTOR]."
 
 
 def test_an_unknown_patient_is_scrubbed_by_rules_and_the_audit_says_so(job):
     found, audit = note(job, "unknown-1")
 
-    assert f"{FAMILY} on [DATE], Dr. [NAME:DOCTOR]." == found["text"]
-    assert ("missing", "missing") == (found["join"], audit["join"])
+    assert found["text"] == (f"{FAMILY} on [DATE], Dr. [NAME:DOCTOR].")
+    assert (found["join"], audit["join"]) == ("missing", "missing")
 
 
 def test_a_former_name_is_remembered(job):
     found, _ = note(job, "former-1")
 
-    assert "Formerly [NAME:PATIENT], now [NAME:PATIENT]." == found["text"]
+    assert found["text"] == "Formerly [NAME:PATIENT], now [NAME:PATIENT]."
 
 
 def test_a_merge_joins_under_both_keys(job):
     found, _ = note(job, "merged-1")
 
-    assert ("[NAME:PATIENT] again.", "found") == (found["text"], found["join"])
+    assert (found["text"], found["join"]) == ("[NAME:PATIENT] again.", "found")
 
 
 @pytest.mark.parametrize("kind", BROKEN_KINDS)
@@ -212,13 +214,13 @@ def test_a_broken_record_is_a_dead_letter_with_its_reason_byte_for_byte(job, kin
 
     codes = {code for code, original in originals if original.value == value}
 
-    assert {broken.code} == codes
+    assert codes == {broken.code}
 
 
 def test_broken_notes_are_dead_letters_of_scrub(job):
     codes = sorted(d["code"] for d in job.dead if d["stage"] == "scrub")
 
-    assert ["bad_json", "null_value", "schema"] == codes
+    assert codes == ["bad_json", "null_value", "schema"]
 
 
 def test_nothing_published_or_logged_holds_a_marker(job):
@@ -233,14 +235,14 @@ def test_nothing_published_or_logged_holds_a_marker(job):
         letter = json.loads(message.value())
         # Megabytes of base64 hold any five letters: its bytes are searched for names.
         ciphertext = base64.b64decode(letter["sealed"].pop("ciphertext"))
-        assert [] == [name for name in NAMES if name.encode() in ciphertext]
+        assert [name for name in NAMES if name.encode() in ciphertext] == []
         texts.append(json.dumps(letter))
     # The unknown patient's own name is the one value that only a tagger could find.
     known_miss = f"{FAMILY} on [DATE]"
     everything = "\n".join(texts).replace(known_miss, "").lower()
 
     assert "debug" in job.logs
-    assert [] == [marker for marker in MARKERS if marker in everything]
+    assert [marker for marker in MARKERS if marker in everything] == []
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def _wait_until_shown(settings, ports):
 def test_every_metric_of_the_catalogue_is_exported(job):
     wanted = {name for metric in WORKERS for name in metric.samples}
 
-    assert set() == wanted - job.all.names
+    assert (wanted - job.all.names) == set()
 
 
 def test_every_metric_that_board_and_alerts_name_is_exported(job):
@@ -177,7 +177,7 @@ def test_every_metric_that_board_and_alerts_name_is_exported(job):
     named = {name for _, query in queries() for name in names_in(query)}
     elsewhere = {name for metric in MLLP for name in metric.samples} | {"up"}
 
-    assert set() == named - job.all.names - elsewhere
+    assert (named - job.all.names - elsewhere) == set()
 
 
 def test_counts_agree_with_the_audit_topic(job):
@@ -202,9 +202,10 @@ def test_counts_agree_with_the_audit_topic(job):
     )
     routed = sums("phistream_routed_total", "kind")
     assert len(notes) == routed["notes"]
-    assert {"intake": len(messages), "scrub": len(notes) + updates} == (
-        sums("phistream_batch_records_sum", "stage")
-    )
+    assert sums("phistream_batch_records_sum", "stage") == {
+        "intake": len(messages),
+        "scrub": len(notes) + updates,
+    }
 
 
 def test_counts_of_updates_agree_with_their_topics(job):
@@ -215,7 +216,7 @@ def test_counts_of_updates_agree_with_their_topics(job):
     forwarded = sum(job.all.sums("phistream_updates_forwarded_total").values())
 
     assert updates == sum(sums.values()) == routed + forwarded + 2
-    assert (1, 1) == (sums["dead_letter"], sums["erased"])
+    assert (sums["dead_letter"], sums["erased"]) == (1, 1)
     assert len(rows) == sums["folded"] + rows.count(None) == sums["folded"] + 1
 
 
@@ -235,8 +236,8 @@ def test_no_lag_is_left_but_committed_offsets_are_shown(job):
         if s.name == "phistream_lag_records"
     ]
 
-    assert {} == job.all.sums("phistream_lag_records", "topic")
-    assert {} == job.all.sums("kafka_consumergroup_lag", "topic")
+    assert job.all.sums("phistream_lag_records", "topic") == {}
+    assert job.all.sums("kafka_consumergroup_lag", "topic") == {}
     assert len(places) == len(set(places)) == 3 * job.settings.partitions
     assert job.all.sums("phistream_committed_offset", "topic")[NOTES.name] > 100
 
@@ -249,9 +250,9 @@ def test_labels_are_of_closed_sets(job):
         for name, value in sample.labels.items()
     }
 
-    assert set() == {
+    assert {
         (name, value) for name, value in seen if value not in CLOSED.get(name, {value})
-    }
+    } == set()
     free = {"le", "partition", "group", "consumergroup"}
     free |= {"preset", "policy", "model", "sha256", "version"}
     assert {name for name, _ in seen} <= CLOSED.keys() | free
@@ -261,17 +262,17 @@ def test_no_page_holds_a_marker(job):
     everything = "".join(text for page in job.pages.values() for _, text in page)
     key = (Path(job.settings.pseudonym_key_file)).read_text()
 
-    assert [] == [marker for marker in MARKERS if marker in everything.lower()]
+    assert [marker for marker in MARKERS if marker in everything.lower()] == []
     assert key not in everything
 
 
 def test_workers_are_alive_and_ready_and_say_what_they_own(job):
     statuses = [json.loads(text) for _, text in job.pages["/status"]]
 
-    assert [200] * 3 == [status for status, _ in job.pages["/healthz"]]
-    assert [200] * 3 == [status for status, _ in job.pages["/readyz"]]
-    assert ["intake", "scrub", "scrub"] == [each["stage"] for each in statuses]
-    assert [0, 0, 1] == [each["slot"] for each in statuses]
+    assert [status for status, _ in job.pages["/healthz"]] == [200] * 3
+    assert [status for status, _ in job.pages["/readyz"]] == [200] * 3
+    assert [each["stage"] for each in statuses] == ["intake", "scrub", "scrub"]
+    assert [each["slot"] for each in statuses] == [0, 0, 1]
     owned = sorted(p for each in statuses[1:] for p in each["partitions"])
     assert list(range(job.settings.partitions)) == owned
     committed = [each for each in statuses if each["records_committed"]]
@@ -292,12 +293,12 @@ def test_the_model_that_runs_is_named(job):
     }
 
     shown = dict(info)
-    assert ("hybrid", "safe-harbor", "english") == (
+    assert (
         shown["preset"],
         shown["policy"],
         shown["model"],
-    )
-    assert 12 == len(shown["sha256"])
+    ) == ("hybrid", "safe-harbor", "english")
+    assert len(shown["sha256"]) == 12
 
 
 @needs_prometheus
@@ -330,5 +331,5 @@ def test_a_port_in_use_ends_the_service_and_names_the_setting(job):
     service.stop()
 
     log = (job.settings.state_dir.parent / "intake.log").read_text()
-    assert 78 == status
+    assert status == 78
     assert f"metrics_port: can't listen on 127.0.0.1:{job.ports[0]}" in log

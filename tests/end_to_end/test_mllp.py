@@ -106,9 +106,9 @@ def test_messages_are_acknowledged_stored_and_routed(settings, tmp_path):
         ]
         for name in "abc"
     }
-    assert 0 == status
-    assert {"routed"} == outcomes
-    assert [1, 1, 1] == [len(each) for each in partitions.values()]
+    assert status == 0
+    assert outcomes == {"routed"}
+    assert [len(each) for each in partitions.values()] == [1, 1, 1]
     assert {n: [f"{n}-{i}" for i in range(20)] for n in "abc"} == order
 
 
@@ -119,26 +119,26 @@ def test_without_kafka_the_answer_is_an_error_and_then_again_an_acknowledgement(
     node = fresh_cluster.nodes[0].id
     with listener(settings, tmp_path, answer_seconds=10) as service:
         sender = service.sender()
-        assert ["AA", "1"] == sender.send(message("a", "1"))[1:]
+        assert sender.send(message("a", "1"))[1:] == ["AA", "1"]
         fresh_cluster.kill(node)
         started = time.monotonic()
         refused = sender.send(message("a", "2"))
         seconds = time.monotonic() - started
         service.wait_for_status("/readyz", 503)
-        assert 200 == service.get("/healthz")[0]
+        assert service.get("/healthz")[0] == 200
         fresh_cluster.restart(node)
         service.wait_for_status("/readyz", 200)
-        assert ["AA", "2"] == sender.send(message("a", "2"))[1:]
-        assert 0 == service.stop()
+        assert sender.send(message("a", "2"))[1:] == ["AA", "2"]
+        assert service.stop() == 0
 
     ids = [control_id(m.value()) for each in stored(settings).values() for m in each]
-    assert (["AE", "2"], "The message could not be stored and may be sent again") == (
+    assert (
         refused[1:3],
         refused[3],
-    )
+    ) == (["AE", "2"], "The message could not be stored and may be sent again")
     assert seconds < 60
     assert ids[0] == "1"
-    assert {"1", "2"} == set(ids)
+    assert set(ids) == {"1", "2"}
 
 
 def test_a_message_too_large_for_the_topic_is_an_error(settings, tmp_path):
@@ -162,10 +162,10 @@ def test_a_message_too_large_for_the_topic_is_an_error(settings, tmp_path):
         refused = sender.send(message("a", "1", large))
         accepted = sender.send(message("a", "2"))
 
-    assert ["AE", "1", "The message is larger than is accepted here"] == refused[1:]
-    assert ["AA", "2"] == accepted[1:]
+    assert refused[1:] == ["AE", "1", "The message is larger than is accepted here"]
+    assert accepted[1:] == ["AA", "2"]
     [[record]] = stored(settings).values()
-    assert "2" == control_id(record.value())
+    assert control_id(record.value()) == "2"
 
 
 @pytest.mark.parametrize("seed", [1])
@@ -223,7 +223,7 @@ def test_a_graceful_stop_under_load_loses_nothing(settings, tmp_path):
 
     acknowledged = {each for sender in senders for each in sender.acknowledged}
     log = service.log.read_text()
-    assert 0 == status
+    assert status == 0
     assert acknowledged <= ids_of(settings)
     # At most the one that a sender was sending when it ended.
     assert len(ids_of(settings)) <= len(acknowledged) + len(senders)
@@ -247,7 +247,7 @@ def test_log_and_metrics_show_no_value_whatever_is_sent(settings, tmp_path):
         ):
             assert sender.send(value)[1] in ("AR", "AE")
         good = marked.replace(b"APPZZMARKER|FAC", b"OTHER|ZZMARKER")
-        assert ["AA", "ZZMARKER"] == sender.send(good)[1:]
+        assert sender.send(good)[1:] == ["AA", "ZZMARKER"]
         sender.write(b"ZZMARKER" + START + marked)
         with pytest.raises(ConnectionError):
             sender.answer()
@@ -274,21 +274,21 @@ def test_the_metrics_of_the_catalogue_are_exported_and_true(settings, tmp_path):
     }
 
     wanted = {name for metric in METRICS for name in metric.samples}
-    assert set() == wanted - {name for name, *_ in samples}
-    assert (1, 1, 1) == (
+    assert (wanted - {name for name, *_ in samples}) == set()
+    assert (
         samples["phistream_mllp_answers_total", "AA"],
         samples["phistream_mllp_answers_total", "AR"],
         samples["phistream_mllp_refused_total", "bad_msh"],
-    )
-    assert (1, 1) == (
+    ) == (1, 1, 1)
+    assert (
         samples["phistream_mllp_connections",],
         samples["phistream_mllp_ready",],
-    )
-    assert (True, 1, 2) == (
+    ) == (1, 1)
+    assert (
         status["ready"],
         status["connections"],
         status["messages_answered"],
-    )
+    ) == (True, 1, 2)
 
 
 def test_mutual_tls_is_set_by_files(settings, tmp_path, certificates):
@@ -299,12 +299,12 @@ def test_mutual_tls_is_set_by_files(settings, tmp_path, certificates):
     }
     with listener(settings, tmp_path, **options) as service:
         known = service.sender(client_of(certificates, "own"))
-        assert ["AA", "1"] == known.send(message("a", "1"))[1:]
+        assert known.send(message("a", "1"))[1:] == ["AA", "1"]
         with pytest.raises(OSError):  # noqa: PT011  # of TLS or of the socket
             service.sender(client_of(certificates, "other")).send(message("a", "2"))
-        assert ["AA", "3"] == known.send(message("a", "3"))[1:]
+        assert known.send(message("a", "3"))[1:] == ["AA", "3"]
 
-    assert {"1", "3"} == ids_of(settings)
+    assert ids_of(settings) == {"1", "3"}
 
 
 def test_without_broker_or_topic_the_service_refuses_to_start(
@@ -315,8 +315,8 @@ def test_without_broker_or_topic_the_service_refuses_to_start(
     empty = Listener(settings_for(cluster, tmp_path), tmp_path / "empty.log")
     empty.start(ready=False)
 
-    assert 69 == nowhere.process.wait(PATIENCE)
-    assert 78 == empty.process.wait(PATIENCE)
+    assert nowhere.process.wait(PATIENCE) == 69
+    assert empty.process.wait(PATIENCE) == 78
     assert "hl7.raw" in empty.log.read_text()
 
 

@@ -141,11 +141,11 @@ def test_the_search_finds_the_times_in_what_is_restricted(run):
     notes = [t for m in read_topic(run.settings, NOTES.name) for t in texts_of(m)]
     audit = [t for m in read_topic(run.settings, PHI_AUDIT.name) for t in texts_of(m)]
 
-    assert {"event", "arrival"} == revealed(notes)
-    assert {"arrival"} == revealed(audit)
+    assert revealed(notes) == {"event", "arrival"}
+    assert revealed(audit) == {"arrival"}
     ways = [str(int(time.time() * unit)) for unit in EPOCHS.values()]
     ways += [f"{datetime.now(UTC):{form}}" for _, form in FORMS]
-    assert [{"arrival"}] * len(ways) == [revealed([f"x {way}"]) for way in ways]
+    assert [revealed([f"x {way}"]) for way in ways] == ([{"arrival"}] * len(ways))
 
 
 # --- what subscribers get
@@ -154,10 +154,12 @@ def test_the_search_finds_the_times_in_what_is_restricted(run):
 def test_no_published_record_tells_when(run):
     texts = [text for message in run.scrubbed for text in texts_of(message)]
 
-    assert set() == revealed(texts)
-    assert {NO_TIMESTAMP} == {message.timestamp()[1] for message in run.scrubbed}
-    assert {"source", "schema", "seal"} == {
-        name for message in run.scrubbed for name, _ in message.headers()
+    assert revealed(texts) == set()
+    assert {message.timestamp()[1] for message in run.scrubbed} == {NO_TIMESTAMP}
+    assert {name for message in run.scrubbed for name, _ in message.headers()} == {
+        "source",
+        "schema",
+        "seal",
     }
 
 
@@ -166,12 +168,12 @@ def test_all_times_of_a_patient_are_shifted_alike(run):
     for message in run.scrubbed:
         note = json.loads(message.value())
         days = sorted({*times_in(note["text"]), date.fromisoformat(note["written_at"])})
-        assert [timedelta(days=2)] * (len(days) - 1) == [
-            day - days[0] for day in days[1:]
-        ]
+        assert [day - days[0] for day in days[1:]] == (
+            [timedelta(days=2)] * (len(days) - 1)
+        )
         shifts.setdefault(note["patient"], set()).add((days[0] - DAY).days)
 
-    assert [1, 1, 1] == [len(found) for found in shifts.values()]
+    assert [len(found) for found in shifts.values()] == [1, 1, 1]
     assert all(31 <= abs(days) <= 365 for found in shifts.values() for days in found)
 
 
@@ -207,7 +209,7 @@ def test_neither_names_nor_columns_nor_times_of_the_lakes_files_tell_when(
         texts += [str(rows.schema.to_string()), str(pq.read_metadata(file))]
         texts += [json.dumps(row, default=str) for row in rows.to_pylist()]
     assert len(texts) > len(due)
-    assert set() == revealed(texts)
+    assert revealed(texts) == set()
 
 
 def test_the_nlp_example_writes_no_time(run):
@@ -215,7 +217,7 @@ def test_the_nlp_example_writes_no_time(run):
         lines = [process.stdout.readline() for _ in run.scrubbed]
 
     assert all("aspirin" in line for line in lines)
-    assert set() == revealed(lines)
+    assert revealed(lines) == set()
 
 
 @pytest.mark.skipif(not shutil.which("kcat"), reason="kcat is not installed")
@@ -228,7 +230,7 @@ def test_kcat_is_told_no_time(run):
     )  # fmt: skip
 
     assert len(run.scrubbed) == len(done.stdout.splitlines())
-    assert set() == revealed(done.stdout.splitlines())
+    assert revealed(done.stdout.splitlines()) == set()
 
 
 # --- what an operator of Kafka relies on
@@ -254,7 +256,7 @@ def test_a_consumer_can_still_be_set_to_a_moment(run):
 def test_retention_deletes_records_without_a_time(run):
     """By the markers' time as well; the broker looks for what is old every 5 s."""
     settings = run.settings
-    assert [] == check_topics(settings)
+    assert check_topics(settings) == []
     partitions = {message.partition() for message in run.scrubbed}
     alter(settings, {"retention.ms": "1000"})
     try:

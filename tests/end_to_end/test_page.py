@@ -146,7 +146,7 @@ def test_the_figures_move(visit, port):
     while not agree(shown_rate(visit), published_rate(port)):
         assert time.monotonic() < deadline
         visit.page.wait_for_timeout(100)
-    assert ([], 1) == (visit.complaints, len(visit.hosts))
+    assert (visit.complaints, len(visit.hosts)) == ([], 1)
 
 
 def shown_rate(visit):
@@ -170,7 +170,7 @@ def test_the_headlines_lag_is_that_of_the_data_path(visit, port):
     """Watch's own readers have a place of their own, below a line."""
     rows = visit.page.locator("#lag .group").all_inner_texts()
     own = visit.page.locator("#lag-own ~ tbody .group").all_inner_texts()
-    assert ["phistream-intake ← ", *["phistream-scrub ← "] * 2] == rows[:3]
+    assert rows[:3] == ["phistream-intake ← ", *["phistream-scrub ← "] * 2]
     assert ["phistream-watch ← "] * 2 == own == rows[3:]
 
     def sides():
@@ -277,15 +277,15 @@ def test_a_stage_that_has_stopped_is_red_and_nothing_flows_through_it(
     visit.context.close()
 
     # From hl7.raw to intake, from there to notes, updates and dead letters.
-    assert 4 == sum(flowing)
-    assert (True, "STOP") == (told in text, state)
+    assert sum(flowing) == 4
+    assert (told in text, state) == (True, "STOP")
     # A message is not counted twice, as a note and as an update.
     notes = sum(
         each["records"]
         for each in figures["lag"]["partitions"]
         if not each["own"] and each["topic"] != "patient.updates"
     )
-    assert f"{notes:,}" == lag.split()[0]
+    assert lag.split()[0] == (f"{notes:,}")
 
 
 @needs_browser
@@ -339,19 +339,19 @@ def test_a_partitions_details_open_and_keep_the_focus(visit):
     page = visit.page
     page.focus("#lag tbody:first-of-type button")
     page.keyboard.press("Enter")
-    assert 7 == page.locator("#lag tbody:first-of-type tr").count()
+    assert page.locator("#lag tbody:first-of-type tr").count() == 7
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert "partition 0" == page.evaluate("document.activeElement.innerText")
+    assert page.evaluate("document.activeElement.innerText") == "partition 0"
 
     details = page.locator("#lag tr.detail")
     assert re.search(r"Committed\s+[\d,]+\s+Last stable\s+[\d,]+", details.inner_text())
     old = page.inner_text("#lag tr.detail dd:first-of-type")
     visit.wait(f"document.querySelector('#lag tr.detail dd').innerText !== {old!r}")
-    assert "partition 0" == page.evaluate("document.activeElement.innerText")
+    assert page.evaluate("document.activeElement.innerText") == "partition 0"
 
     page.keyboard.press("Enter")
-    assert 0 == details.count()
+    assert details.count() == 0
 
 
 @needs_browser
@@ -395,7 +395,7 @@ def test_it_fits_the_screen_and_nothing_is_cut(visit):
         .map(e => e.innerText)"""
     )
 
-    assert (0, []) == (wider, outside)
+    assert (wider, outside) == (0, [])
 
 
 @needs_browser
@@ -405,7 +405,7 @@ def test_axe_finds_nothing_to_mend_in_the_runbook(visit):
 
     found = axe.Axe().run(visit.page)
 
-    assert 0 == found.violations_count, found.generate_report()
+    assert found.violations_count == 0, found.generate_report()
 
 
 @needs_browser
@@ -418,7 +418,7 @@ def test_axe_finds_nothing_to_mend(visit):
     visit.page.click("#lag tbody:first-of-type button")
     found = axe.Axe().run(visit.page)
 
-    assert 0 == found.violations_count, found.generate_report()
+    assert found.violations_count == 0, found.generate_report()
     assert len(found.response["passes"]) > 40
     # It can't judge what it can't see through: pictures' own texts alone.
     unsure = {
@@ -433,10 +433,10 @@ def test_axe_finds_nothing_to_mend(visit):
 def test_a_screen_reader_finds_its_way(visit):
     page = visit.page
     for landmark in ("banner", "main", "contentinfo"):
-        assert 1 == page.get_by_role(landmark).count()
-    assert 1 == page.locator("h1").count()
+        assert page.get_by_role(landmark).count() == 1
+    assert page.locator("h1").count() == 1
     polite = page.locator("[aria-live]")
-    assert ["polite"] == [e.get_attribute("aria-live") for e in polite.all()]
+    assert [e.get_attribute("aria-live") for e in polite.all()] == ["polite"]
     said = polite.inner_text()
     assert any(word in said for word in ("All groups keep up", "WARN", "pending"))
 
@@ -444,11 +444,11 @@ def test_a_screen_reader_finds_its_way(visit):
 @needs_browser
 def test_the_first_tab_skips_to_the_figures(visit):
     visit.page.keyboard.press("Tab")
-    assert "Skip to the figures" == (
+    assert (
         visit.page.evaluate("document.activeElement.innerText")
-    )
+    ) == "Skip to the figures"
     visit.page.keyboard.press("Enter")
-    assert "main" == visit.page.evaluate("document.activeElement.id")
+    assert visit.page.evaluate("document.activeElement.id") == "main"
 
 
 @needs_browser
@@ -461,7 +461,7 @@ def test_who_wants_less_motion_sees_none(browser, port):
     )
     visit.context.close()
 
-    assert {"none"} == set(names)
+    assert set(names) == {"none"}
 
 
 @needs_browser
@@ -478,15 +478,15 @@ def test_it_says_when_there_is_no_data(browser, port):
 def test_every_figure_has_its_json(port):
     for part in PARTS:
         status, body = get(port, f"/api/{part}")
-        assert (200, True) == (status, bool(body[part]))
+        assert (status, bool(body[part])) == (200, True)
     [setup] = get(port, "/api/versions")[1]["versions"]
-    assert ("hybrid", "safe-harbor", "english") == (
+    assert (
         setup["preset"],
         setup["policy"],
         setup["model"],
-    )
+    ) == ("hybrid", "safe-harbor", "english")
     workers = get(port, "/api/tables")[1]["tables"]["workers"]
-    assert [(True, 0), (True, 0)] == [(w["ready"], w["remaining"]) for w in workers]
+    assert [(w["ready"], w["remaining"]) for w in workers] == [(True, 0), (True, 0)]
     took = get(port, "/api/latency")[1]["latency"]["hour"]["scrub"]
     assert 0 < took["p50"] <= took["p90"] <= took["p99"]
 
@@ -500,15 +500,15 @@ def test_sigterm_ends_all_and_leaves_nothing(tmp_path):
         wait_for(lambda: labels(port) > first, STARTED)
         family = psutil.Process(process.pid).children(recursive=True)
         folders = list((tmp_path / "tmp").glob("phistream-demo-*"))
-        assert (1, True) == (len(folders), len(family) > 4)
+        assert (len(folders), len(family) > 4) == (1, True)
         process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(120), (tmp_path / "demo.log").read_text()
+        assert process.wait(120) == 0, (tmp_path / "demo.log").read_text()
 
     deadline = time.monotonic() + 120
     while any(map(is_alive, family)) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert [] == [p.pid for p in family if is_alive(p)]
-    assert [] == list((tmp_path / "tmp").glob("phistream-demo-*"))
+    assert [p.pid for p in family if is_alive(p)] == []
+    assert list((tmp_path / "tmp").glob("phistream-demo-*")) == []
     assert "Traceback" not in (tmp_path / "demo.log").read_text()
 
 
@@ -526,5 +526,5 @@ def test_a_taken_port_is_told_before_anything_is_started(tmp_path, port):
         check=False,
     )
 
-    assert (78, True) == (done.returncode, "another --port" in done.stderr)
+    assert (done.returncode, "another --port" in done.stderr) == (78, True)
     assert "Kafka" not in done.stdout

@@ -51,7 +51,7 @@ def test_updates_and_erasures_are_published_where_scrub_looks_for_them(
 
     done = feed(settings, "--updates", file)
 
-    assert 1 == done.returncode
+    assert done.returncode == 1
     counts = "299 patient updates published on patient.updates, 1 lines refused"
     assert counts in done.stdout
     assert "updates.jsonl line 9: patient.updates: demographics: holds 1" in done.stderr
@@ -59,7 +59,7 @@ def test_updates_and_erasures_are_published_where_scrub_looks_for_them(
     found = {m.key(): m for m in read_topic(settings, PATIENT_UPDATES.name)}
     expected = {b"NORTH|%d" % n for n in range(300) if n != 8}
     assert expected == found.keys()
-    assert [b"NORTH|7"] == [key for key, m in found.items() if m.value() is None]
+    assert [key for key, m in found.items() if m.value() is None] == [b"NORTH|7"]
     for key, message in found.items():
         assert partition_of(key, settings.partitions) == message.partition()
         if message.value() is not None:
@@ -71,12 +71,14 @@ def test_updates_are_read_from_a_pipe(settings):
 
     done = feed(settings, "--updates", "/dev/stdin", stdin=line)
 
-    assert (0, "") == (done.returncode, done.stderr.strip())
+    assert (done.returncode, done.stderr.strip()) == (0, "")
     assert "1 patient updates published on patient.updates" in done.stdout
     [message] = read_topic(settings, PATIENT_UPDATES.name)
-    assert {"schema_version": 1, **orjson.loads(line), "demographics": {}} == (
-        orjson.loads(message.value())
-    )
+    assert orjson.loads(message.value()) == {
+        "schema_version": 1,
+        **orjson.loads(line),
+        "demographics": {},
+    }
 
 
 def test_without_the_topic_nothing_is_published_and_the_next_step_is_named(cluster):
@@ -88,7 +90,7 @@ def test_without_the_topic_nothing_is_published_and_the_next_step_is_named(clust
         text=True,
     )
 
-    assert 78 == done.returncode
+    assert done.returncode == 78
     assert "patient.updates; run: phistream topics create" in done.stderr
 
 
@@ -162,16 +164,16 @@ def test_the_export_of_a_patient_index_becomes_the_patients_records(
 
     out, error = example("patient_index", file).communicate(timeout=PATIENCE)
 
-    assert "" == error
-    assert "201 of 201 patients published on patient.updates\n" == out
+    assert error == ""
+    assert out == "201 of 201 patients published on patient.updates\n"
     known = records_of(updates(settings), settings.partitions)
     assert {PatientId("NORTH|X", f"{n}").key for n in range(200) if n != 5} == {*known}
     third = known[b"NORTH\\|X|3"]
-    assert ("Quell3", "Marsh") == (
+    assert (
         third.current.names[0].family,
         third.former.names[0].family,
-    )
-    assert (PatientId("NORTH|X", "900"),) == third.merged
+    ) == ("Quell3", "Marsh")
+    assert third.merged == (PatientId("NORTH|X", "900"),)
 
 
 def test_captured_changes_become_records_and_deletes_erase_also_after_kill_9(
@@ -208,8 +210,8 @@ def test_captured_changes_become_records_and_deletes_erase_also_after_kill_9(
     assert len([each for each in pairs if each[1]]) <= len(messages)
     assert {b"NORTH|%d" % n for n in people if n % 10} == {*known}
     for record in known.values():
-        assert ["Quellwright"] == [name.family for name in record.current.names]
-        assert ["Marsh"] == [name.family for name in record.former.names]
+        assert [name.family for name in record.current.names] == ["Quellwright"]
+        assert [name.family for name in record.former.names] == ["Marsh"]
 
 
 def change(op, before, after, *, day):
@@ -247,9 +249,9 @@ def test_a_change_that_is_not_understood_stops_the_feed_before_it(settings, exam
     process = example("patient_changes", "ehr.public.patient")
     _, error = process.communicate(timeout=PATIENCE)
 
-    assert 1 == process.returncode
+    assert process.returncode == 1
     assert "ehr.public.patient[0]@0: op: must be one of c, r, u, d" in error
-    assert [] == updates(settings)
+    assert updates(settings) == []
 
 
 TEXT = "Vexmoor came, once Ozzrick, and Tillquen."
@@ -285,7 +287,7 @@ def test_notes_are_scrubbed_with_what_was_fed_until_it_is_erased(
     file = tmp_path / "updates.jsonl"
     with running(settings, "intake", "scrub") as services:
         file.write_bytes(orjson.dumps(named(1) | {"merged": [patient(2)]}))
-        assert 0 == feed(settings, "--updates", file).returncode
+        assert feed(settings, "--updates", file).returncode == 0
         # Scrub has forwarded what it was told of 1 to 2, which is linked with it.
         wait_until(lambda: {b"NORTH|1", b"NORTH|2"} <= known_of(settings))
         export_of(tmp_path / "export.csv", 4)
@@ -295,15 +297,15 @@ def test_notes_are_scrubbed_with_what_was_fed_until_it_is_erased(
         feed_and_drain(settings, services, messages)
         before = scrubbed(settings)
         file.write_bytes(b"\n".join(map(orjson.dumps, erasures)))
-        assert 0 == feed(settings, "--updates", file).returncode
+        assert feed(settings, "--updates", file).returncode == 0
         feed_and_drain(settings, services, [RawMessage(note(n, n)) for n in (1, 2)])
 
     # "Vexmoor came" is found without a record, too.
     known, unknown = ([], "found"), ([*NAMES[1:]], "missing")
-    assert [known] * 4 + [unknown] == before
-    assert [known] * 4 + [unknown] * 3 == scrubbed(settings)
+    assert before == ([known] * 4 + [unknown])
+    assert scrubbed(settings) == ([known] * 4 + [unknown] * 3)
     last = {each.key(): each.value() for each in read_topic(settings, PATIENTS.name)}
-    assert {b"NORTH|1", b"NORTH|2"} == {key for key in last if last[key] is None}
+    assert {key for key in last if last[key] is None} == {b"NORTH|1", b"NORTH|2"}
 
 
 def named(n):

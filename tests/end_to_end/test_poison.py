@@ -64,7 +64,7 @@ def letters(settings):
 def assert_sound(settings):
     for each in Auditor(settings).verdicts():
         found = (each.pending, each.missing, each.doubled, each.out_of_order)
-        assert (0, 0, 0, 0) == found, each.examples
+        assert found == (0, 0, 0, 0), each.examples
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_one_record_is_a_dead_letter_and_all_others_are_published(
     result = run_poisoned(settings, fault, workers=workers, notes=NOTES_FED)
 
     print(result)
-    assert {CODES.get(fault, "poison"): 1} == dict(result.letters)
-    assert NOTES_FED == result.published
-    assert (0, 0, 0) == (result.missing, result.doubled, result.out_of_order)
+    assert dict(result.letters) == {CODES.get(fault, "poison"): 1}
+    assert result.published == NOTES_FED
+    assert (result.missing, result.doubled, result.out_of_order) == (0, 0, 0)
     assert result.deaths <= 3
 
 
@@ -101,8 +101,8 @@ def test_a_message_that_ends_intake_while_it_is_merged_is_a_dead_letter(settings
     finally:
         intake.stop()
 
-    assert {("intake", "poison"): 1} == letters(settings)
-    assert 40 == sum(1 for _ in read_topic(settings, NOTES.name))
+    assert letters(settings) == {("intake", "poison"): 1}
+    assert sum(1 for _ in read_topic(settings, NOTES.name)) == 40
     assert deaths(settings, "intake") <= 3
 
 
@@ -145,7 +145,7 @@ def test_an_event_that_ends_watch_is_skipped_and_all_others_are_counted(
         watch = started(settings, tmp_path, port, PHISTREAM_WATCHDOG_SECONDS="5")
     try:
         wait_for(lambda: labels_of(port) == {"DATE": 60}, 400)
-        assert 200 == get(port, "/healthz")[0]
+        assert get(port, "/healthz")[0] == 200
     finally:
         watch.send_signal(signal.SIGTERM)
         watch.wait(90)
@@ -180,7 +180,7 @@ def test_supervisors_killed_at_random_moments_leave_no_orphan_and_no_dead_letter
     refused = letters(settings)
     assert {("scrub", "residue")} >= refused.keys()
     published = sum(1 for _ in read_topic(settings, NOTES_SCRUBBED.name))
-    assert 3000 == published + refused.total()
+    assert published + refused.total() == 3000
     assert_sound(settings)
 
 
@@ -247,20 +247,20 @@ def test_a_header_whose_name_is_not_utf_8_refuses_its_record_alone(
 
     expected = {("intake", "undecodable"): 1, ("scrub", "undecodable"): 2}
     assert expected == letters(settings)
-    assert 1 == sum(1 for _ in read_topic(settings, NOTES_SCRUBBED.name))
+    assert sum(1 for _ in read_topic(settings, NOTES_SCRUBBED.name)) == 1
     assert_sound(settings)
     # What reads the topics besides the stages.
-    assert 0 == Erasure(settings, [patient]).find().unjudged
+    assert Erasure(settings, [patient]).find().unjudged == 0
     for topic in (NOTES, PATIENT_UPDATES, DEAD_LETTERS):
         for each in read_topic(settings, topic.name):
             assert broken_rule(topic, each) is not None
     # The letter holds the original without headers, and a replay returns it so.
     replay = Replay(settings, {(key := private_key(settings)).public.id: key}, "x")
     done = replay.run(Selection(topics=frozenset({HL7_RAW.name})))
-    assert 1 == done.counts.total()
+    assert done.counts.total() == 1
     returned = [record_of(m) for m in read_topic(settings, HL7_RAW.name)]
-    assert [True, False] == [r.has_bad_headers for r in returned if r.key == b"7"
-                             and r.value == message]  # fmt: skip
+    assert [r.has_bad_headers for r in returned if r.key == b"7"
+                             and r.value == message] == [True, False]  # fmt: skip
     with running(settings, "intake", "scrub") as services:
         drain(settings, services)
     assert expected == letters(settings)

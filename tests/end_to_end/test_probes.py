@@ -52,7 +52,7 @@ def test_a_worker_that_waits_for_its_broker_is_alive_and_not_ready(
     def stay_alive(seconds):
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            assert [200, 200] == statuses(ports, "/healthz")
+            assert statuses(ports, "/healthz") == [200, 200]
             time.sleep(0.2)
 
     fresh_cluster.kill(1)
@@ -61,12 +61,12 @@ def test_a_worker_that_waits_for_its_broker_is_alive_and_not_ready(
         for stage, port in zip(("intake", "scrub"), ports, strict=True)
     ]
     try:
-        wait_until(lambda: [200, 200] == statuses(ports, "/healthz"), 120)
+        wait_until(lambda: statuses(ports, "/healthz") == [200, 200], 120)
         stay_alive(WITHOUT_BROKER_SECONDS)
-        assert [503, 503] == statuses(ports, "/readyz")
+        assert statuses(ports, "/readyz") == [503, 503]
 
         fresh_cluster.restart(1, seconds=START_SECONDS)
-        wait_until(lambda: [200, 200] == statuses(ports, "/readyz"), 120)
+        wait_until(lambda: statuses(ports, "/readyz") == [200, 200], 120)
         workers = [worker.pid for each in services for worker in worker_processes(each)]
 
         fresh_cluster.kill(1)
@@ -75,7 +75,7 @@ def test_a_worker_that_waits_for_its_broker_is_alive_and_not_ready(
             worker.pid for each in services for worker in worker_processes(each)
         ]
         fresh_cluster.restart(1, seconds=START_SECONDS)
-        wait_until(lambda: [200, 200] == statuses(ports, "/readyz"), 120)
+        wait_until(lambda: statuses(ports, "/readyz") == [200, 200], 120)
     finally:
         for each in services:
             with suppress(ProcessLookupError):

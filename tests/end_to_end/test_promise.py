@@ -143,31 +143,33 @@ def test_notes_are_scrubbed_by_the_record_of_the_patient(promise):
     [text] = [each["text"] for each in promise.scrubbed if "once" in each["text"]]
 
     expected = "Ms. [NAME:PATIENT], once [NAME:PATIENT], was seen on [DATE]."
-    assert f"Progress note:\n{expected}" == text
-    assert WAVES * WAVE + 2 == len(promise.scrubbed)
+    assert text == (f"Progress note:\n{expected}")
+    assert len(promise.scrubbed) == WAVES * WAVE + 2
 
 
 def test_each_message_is_processed_exactly_once_while_workers_are_killed(promise):
-    assert {"intake", "scrub"} == set(+promise.kills)
+    assert set(+promise.kills) == {"intake", "scrub"}
     for stage, count in promise.kills.items():
         log = (promise.folder / f"{stage}.log").read_text()
         assert count == log.count(": restarted")
-    assert {"hl7.raw", "notes", "patient.updates"} == {
-        verdict.topic for verdict in promise.verdicts
+    assert {verdict.topic for verdict in promise.verdicts} == {
+        "hl7.raw",
+        "notes",
+        "patient.updates",
     }
     for verdict in promise.verdicts:
         wrong = (verdict.missing, verdict.doubled, verdict.out_of_order)
-        assert (0, 0, 0) == wrong, verdict.examples
+        assert wrong == (0, 0, 0), verdict.examples
         assert verdict.is_sound
-        assert 0 == verdict.waiting
+        assert verdict.waiting == 0
 
 
 def test_a_note_waits_for_demographics_that_come_late(promise):
     [text] = [each["text"] for each in promise.scrubbed if "late" in each["text"]]
 
-    assert [] == [text for text in promise.before if "late" in text]
-    assert "Ms. [NAME:PATIENT] came late." == text
-    assert 1 == sum(each.get("held") == "demographics" for each in promise.audit)
+    assert [text for text in promise.before if "late" in text] == []
+    assert text == "Ms. [NAME:PATIENT] came late."
+    assert sum(each.get("held") == "demographics" for each in promise.audit) == 1
 
 
 def test_the_message_is_rebuilt_around_its_scrubbed_note(promise):
@@ -195,7 +197,7 @@ def test_a_refused_record_is_a_dead_letter_that_the_office_can_open(promise, kin
         if original_of(letter, key).value == value
     }
 
-    assert {broken.code} == codes
+    assert codes == {broken.code}
 
 
 def test_reconcile_confirms_it(promise):
@@ -208,7 +210,7 @@ def test_reconcile_confirms_it(promise):
 
     done = phistream("reconcile", "--drained", "--config", config, text=True)
 
-    assert 0 == done.returncode, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_nothing_published_or_logged_holds_a_marker(promise):
@@ -221,4 +223,4 @@ def test_nothing_published_or_logged_holds_a_marker(promise):
     everything = "\n".join(texts).lower()
 
     assert '"level":"debug"' in promise.logs
-    assert [] == [marker for marker in MARKERS if marker in everything]
+    assert [marker for marker in MARKERS if marker in everything] == []

@@ -70,12 +70,12 @@ def job(module_cluster, tmp_path_factory):
 
 def test_every_message_has_exactly_one_outcome(job):
     # Intake has refused the ward's broken messages.
-    assert [] == [
+    assert [
         (each["code"], each["reason"]) for each in job.dead if each["stage"] == "scrub"
-    ]
-    assert [(0, 0, 0)] * 3 == [
+    ] == []
+    assert [
         (each.missing, each.doubled, each.out_of_order) for each in job.verdicts
-    ]
+    ] == [(0, 0, 0)] * 3
 
 
 def test_each_part_is_rebuilt_once(job):
@@ -124,8 +124,8 @@ def test_no_value_and_no_time_is_in_what_subscribers_get(job):
         assert marker not in published
     for each in job.messages:
         names = {name for name, _ in each.headers()}
-        assert {"source", "format", "content-type", "seal", "key_id"} == names
-        assert -1 == each.timestamp()[1]
+        assert names == {"source", "format", "content-type", "seal", "key_id"}
+        assert each.timestamp()[1] == -1
     assert "zzfam" not in job.logs.lower()
 
 
@@ -134,7 +134,7 @@ def test_what_was_removed_is_counted_in_the_audit_event(job):
     for each in job.audit:
         removed.update(each.get("removed", {}))
 
-    assert 1 == removed["ZZZ"]
+    assert removed["ZZZ"] == 1
     assert all(
         {"found", "removed", "unreadable"} <= each.keys()
         for each in job.audit

@@ -65,13 +65,13 @@ def test_sees_every_kind_of_fault(stages, settings):
 
     # Outputs that were written apart from their audit events are not what these hold.
     altered = found.faults.pop("altered")
-    assert (3, 1) == (altered, found.faults.pop("offsets_set_back"))
-    assert {
+    assert (altered, found.faults.pop("offsets_set_back")) == (3, 1)
+    assert counts(found) == {
         "inputs": 8,
         "missing": 3,
         "doubled": 2,
         "out_of_order": 1,
-    } == counts(found)
+    }
     assert {
         "notes[0]@2 missing",
         "notes[0]@3 missing",
@@ -95,13 +95,13 @@ def test_a_held_note_is_not_missing_and_its_release_is_its_output(stages, settin
     found = verdict_on(NOTES, settings)
 
     assert found.is_sound, found.examples
-    assert (6, 3, 1, 1, 1) == (
+    assert (
         found.inputs,
         found.scrubbed,
         found.no_note,
         found.held,
         found.pending,
-    )
+    ) == (6, 3, 1, 1, 1)
 
 
 def test_a_held_note_without_its_row_is_missing(stages, settings):
@@ -112,7 +112,7 @@ def test_a_held_note_without_its_row_is_missing(stages, settings):
 
     found = verdict_on(NOTES, settings)
 
-    assert (1, 1, ["notes[0]@1 missing"]) == (found.held, found.missing, found.examples)
+    assert (found.held, found.missing, found.examples) == (1, 1, ["notes[0]@1 missing"])
 
 
 def test_a_held_note_that_is_discarded_and_published_is_doubled(stages, settings):
@@ -125,7 +125,7 @@ def test_a_held_note_that_is_discarded_and_published_is_doubled(stages, settings
     stages.write(stages.again(notes[1]))
     stages.commit(NOTES.name, 2)
 
-    assert 2 == verdict_on(NOTES, settings).doubled
+    assert verdict_on(NOTES, settings).doubled == 2
 
 
 @pytest.mark.parametrize(("policy", "out_of_order"), [("wait", 1), ("hold", 0)])
@@ -158,7 +158,7 @@ def test_an_intake_record_owes_what_its_audit_event_says(stages, settings):
 
     found = verdict_on(HL7_RAW, settings)
 
-    assert {"inputs": 3, "no_note": 1, "missing": 1} == counts(found)
+    assert counts(found) == {"inputs": 3, "no_note": 1, "missing": 1}
 
 
 def test_an_update_owes_nothing_but_a_dead_letter_for_its_audit_event(stages, settings):
@@ -174,14 +174,14 @@ def test_an_update_owes_nothing_but_a_dead_letter_for_its_audit_event(stages, se
 
     found = verdict_on(PATIENT_UPDATES, settings)
 
-    assert {
+    assert counts(found) == {
         "inputs": 6, "no_note": 1, "pending": 1, "missing": 1, "doubled": 2
-    } == counts(found)  # fmt: skip
-    assert {
+    }  # fmt: skip
+    assert set(found.examples) == {
         "patient.updates[0]@2 missing",
         "patient.updates[0]@3 doubled",
         "patient.updates[0]@4 doubled",
-    } == set(found.examples)
+    }
 
 
 def test_updates_of_a_message_are_no_notes_but_keep_its_order(stages, settings):
@@ -196,8 +196,8 @@ def test_updates_of_a_message_are_no_notes_but_keep_its_order(stages, settings):
     raw = verdict_on(HL7_RAW, settings)
     updates = verdict_on(PATIENT_UPDATES, settings)
 
-    assert {"inputs": 2, "no_note": 2, "out_of_order": 1} == counts(raw)
-    assert (3, 0, 2) == (updates.inputs, updates.uncommitted, updates.pending)
+    assert counts(raw) == {"inputs": 2, "no_note": 2, "out_of_order": 1}
+    assert (updates.inputs, updates.uncommitted, updates.pending) == (3, 0, 2)
     assert updates.is_sound
 
 
@@ -215,7 +215,7 @@ def test_the_columns_of_a_sound_topic_add_up_to_its_inputs(stages, settings):
 
     assert raw.is_sound
     parts = (raw.scrubbed, raw.dead_letters, raw.no_note, raw.repeated, raw.pending)
-    assert (6, (2, 1, 1, 1, 1)) == (raw.inputs, parts)
+    assert (raw.inputs, parts) == (6, (2, 1, 1, 1, 1))
     table = Console(width=80, record=True, file=io.StringIO())
     table.print(verdict_table([raw, Verdict("notes", 2_202_005, 1_754_000, 43_000)]))
     told = table.export_text()
@@ -233,9 +233,9 @@ def test_the_command_exits_1_and_speaks_json(stages, settings, tmp_path):
     done = phistream("reconcile", "--json", "--config", config)
 
     body = json.loads(done.stdout)
-    assert (1, False) == (done.returncode, body["sound"])
-    assert "fails" == body["result"]
-    assert 1 == sum(topic["missing"] for topic in body["topics"])
+    assert (done.returncode, body["sound"]) == (1, False)
+    assert body["result"] == "fails"
+    assert sum(topic["missing"] for topic in body["topics"]) == 1
     assert "no key was given" in body["not_checked"][0]
 
 
@@ -248,11 +248,11 @@ def test_topics_that_are_missing_are_no_pass(cluster, tmp_path):
     listed = phistream("topics", "list", "--config", config, text=True)
 
     last = done.stdout.splitlines()[-1]
-    assert (3, 3) == (done.returncode, as_json.returncode)
+    assert (done.returncode, as_json.returncode) == (3, 3)
     assert last.startswith("reconcile could not check hl7.raw, notes, patient.updates,")
     assert last.endswith("0 inputs; seals not checked: no key was given")
     body = json.loads(as_json.stdout)
-    assert ("could not check", False) == (body["result"], body["sound"])
+    assert (body["result"], body["sound"]) == ("could not check", False)
     assert "not in the cluster, or hidden from this user: hl7.raw" in listed.stdout
 
 
@@ -300,4 +300,4 @@ def test_one_topic_that_is_missing_is_named(stages, settings):
     ],
 )
 def test_every_verdict_ends_with_one_line(verdicts, options, line):
-    assert f"reconcile {line}" == Conclusion(verdicts, **options).line
+    assert Conclusion(verdicts, **options).line == (f"reconcile {line}")

@@ -84,9 +84,9 @@ def delete_groups(settings):
 def test_what_both_stages_write_is_sound(stages, settings, tmp_path):
     stages.done()
 
-    assert {} == found(settings)
+    assert found(settings) == {}
     done = reconcile(settings, tmp_path, "--drained")
-    assert (0, "") == (done.returncode, done.stderr.strip())
+    assert (done.returncode, done.stderr.strip()) == (0, "")
     assert "not checked" not in done.stdout
 
 
@@ -105,10 +105,10 @@ def test_null_values_with_the_right_header_replace_no_output(
         NOTES.name: {"missing": OUTPUTS},
         NOTES_SCRUBBED.name: {"null_value": OUTPUTS},
     }
-    assert OUTPUTS == len(gone)
+    assert len(gone) == OUTPUTS
     assert expected == found(settings)
     assert expected == found(settings, keys=[])
-    assert 1 == reconcile(settings, tmp_path).returncode
+    assert reconcile(settings, tmp_path).returncode == 1
 
 
 def test_a_senders_header_source_replaces_no_output(stages, settings, tmp_path):
@@ -120,9 +120,9 @@ def test_a_senders_header_source_replaces_no_output(stages, settings, tmp_path):
         stages.write(stages.audit(message, "routed"))
     stages.commit_all()
 
-    assert {NOTES.name: {"missing": OUTPUTS}} == found(settings)
-    assert {NOTES.name: {"missing": OUTPUTS}} == found(settings, keys=[])
-    assert 1 == reconcile(settings, tmp_path).returncode
+    assert found(settings) == {NOTES.name: {"missing": OUTPUTS}}
+    assert found(settings, keys=[]) == {NOTES.name: {"missing": OUTPUTS}}
+    assert reconcile(settings, tmp_path).returncode == 1
 
 
 def test_offsets_that_are_gone_do_not_make_outputs_pending(stages, settings, tmp_path):
@@ -130,13 +130,13 @@ def test_offsets_that_are_gone_do_not_make_outputs_pending(stages, settings, tmp
     stages.delete(NOTES_SCRUBBED.name)
     delete_groups(settings)
 
-    assert {
+    assert found(settings) == {
         HL7_RAW.name: {"offsets_gone": 1},
         NOTES.name: {"offsets_gone": 1, "missing": OUTPUTS},
         PATIENT_UPDATES.name: {"offsets_gone": 1},
-    } == found(settings)
+    }
     done = reconcile(settings, tmp_path)
-    assert 1 == done.returncode
+    assert done.returncode == 1
     assert "no committed offset" in done.stdout
 
 
@@ -155,10 +155,10 @@ def test_a_senders_own_headers_do_no_harm(stages, settings, tmp_path):
         stages.produce(PATIENT_UPDATES.name, b"{}", headers=headers)
     stages.commit_all()
 
-    assert {} == found(settings)
-    assert {} == found(settings, keys=[])
+    assert found(settings) == {}
+    assert found(settings, keys=[]) == {}
     done = reconcile(settings, tmp_path)
-    assert (0, False) == (done.returncode, "SMITH" in done.stdout + done.stderr)
+    assert (done.returncode, "SMITH" in done.stdout + done.stderr) == (0, False)
 
 
 MALFORMED = (
@@ -184,15 +184,15 @@ def test_a_malformed_mark_is_a_finding(stages, settings, tmp_path):
 
     wrong = found(settings)
 
-    assert {
+    assert wrong == {
         NOTES.name: {"malformed": 3},
         NOTES_SCRUBBED.name: {"malformed": 1},
         HL7_SCRUBBED.name: {"malformed": 2},
         PHI_AUDIT.name: {"malformed": 4, "forged": 1},
         DEAD_LETTERS.name: {"malformed": 1},
-    } == wrong
+    }
     done = reconcile(settings, tmp_path)
-    assert (1, False) == (done.returncode, "SMITH" in done.stdout + done.stderr)
+    assert (done.returncode, "SMITH" in done.stdout + done.stderr) == (1, False)
     assert "hl7.scrubbed[0]@0 malformed: its header source names no" in done.stdout
 
 
@@ -205,12 +205,12 @@ def test_outputs_that_have_changed_places_are_forged(stages, settings):
 
     stages.put_back([replace(one, value=other.value), replace(other, value=one.value)])
 
-    assert {
+    assert found(settings) == {
         NOTES.name: {"missing": 2},
         NOTES_SCRUBBED.name: {"forged": 2},
-    } == found(settings)
+    }
     # Their seals tell even those who have no key to check them.
-    assert {"altered": 2} == found(settings, keys=[])[NOTES_SCRUBBED.name]
+    assert found(settings, keys=[])[NOTES_SCRUBBED.name] == {"altered": 2}
 
 
 def test_without_a_key_a_changed_text_is_not_found_and_the_auditor_says_so(
@@ -224,7 +224,7 @@ def test_without_a_key_a_changed_text_is_not_found_and_the_auditor_says_so(
     auditor = Auditor(settings, keys=[])
     assert all(each.is_sound for each in auditor.verdicts())
     assert "forged, changed or replaced are not found" in auditor.not_checked[0]
-    assert {"forged": 1} == found(settings)[NOTES_SCRUBBED.name]
+    assert found(settings)[NOTES_SCRUBBED.name] == {"forged": 1}
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_an_output_that_was_changed_is_found(stages, settings, change):
     stages.put_back(others)
 
     kind = "unsealed" if "headers" in change else "forged"
-    assert {
+    assert found(settings) == {
         NOTES.name: {"missing": 1},
         NOTES_SCRUBBED.name: {kind: 1},
-    } == found(settings)
+    }
 
 
 def test_an_output_of_an_aborted_transaction_replaces_none(stages, settings):
@@ -256,7 +256,7 @@ def test_an_output_of_an_aborted_transaction_replaces_none(stages, settings):
     # The same input under another policy: its seal fits, but no audit event holds it.
     stages.write(stages.scrubbed(note, text="Mabelle"))
 
-    assert {NOTES.name: {"altered": 1}} == found(settings)
+    assert found(settings) == {NOTES.name: {"altered": 1}}
 
 
 def test_a_copy_of_an_output_doubles_it(stages, settings):
@@ -266,7 +266,7 @@ def test_a_copy_of_an_output_doubles_it(stages, settings):
     stages.put_back([second])
 
     wrong = found(settings)
-    assert {"doubled": 1, "out_of_order": 1} == wrong[NOTES.name]
+    assert wrong[NOTES.name] == {"doubled": 1, "out_of_order": 1}
 
 
 def test_outputs_that_are_put_back_unchanged_are_sound(stages, settings):
@@ -274,7 +274,7 @@ def test_outputs_that_are_put_back_unchanged_are_sound(stages, settings):
 
     stages.put_back(stages.delete(NOTES_SCRUBBED.name))
 
-    assert {} == found(settings)
+    assert found(settings) == {}
 
 
 def test_a_seal_of_another_key_is_not_believed_until_the_key_is_given(
@@ -289,16 +289,16 @@ def test_a_seal_of_another_key_is_not_believed_until_the_key_is_given(
 
     wrong = found(settings)
 
-    assert {"unknown_key": 2} == wrong[PHI_AUDIT.name]
-    assert {"unknown_key": 1} == wrong[NOTES_SCRUBBED.name]
-    assert {} == found(settings, keys=keys)
+    assert wrong[PHI_AUDIT.name] == {"unknown_key": 2}
+    assert wrong[NOTES_SCRUBBED.name] == {"unknown_key": 1}
+    assert found(settings, keys=keys) == {}
     file = tmp_path / "other.key"
     file.write_bytes(other)
     file.chmod(0o600)
     options = [("--key-file", each) for each in (settings.pseudonym_key_file, file)]
     done = reconcile(settings, tmp_path, *(part for each in options for part in each))
-    assert 0 == done.returncode
-    assert 1 == reconcile(settings, tmp_path).returncode
+    assert done.returncode == 0
+    assert reconcile(settings, tmp_path).returncode == 1
 
 
 @pytest.mark.parametrize("outcome", ["discarded", "held", "repeated"])
@@ -318,12 +318,12 @@ def test_an_audit_event_of_another_program_hides_no_missing_output(
     stages.write(stages.audit(note, outcome))
 
     wrong = found(settings)
-    assert {"unknown_key": 1} == wrong[PHI_AUDIT.name]
+    assert wrong[PHI_AUDIT.name] == {"unknown_key": 1}
     stages.delete(PHI_AUDIT.name)
     stages.put_back(audits)
     plain = stages.audit(note, outcome)
     stages.produce(plain.topic, plain.value, headers=plain.headers)
-    assert {"unsealed": 1} == found(settings)[PHI_AUDIT.name]
+    assert found(settings)[PHI_AUDIT.name] == {"unsealed": 1}
 
 
 def test_records_without_a_seal_are_not_believed(stages, settings):
@@ -332,11 +332,11 @@ def test_records_without_a_seal_are_not_believed(stages, settings):
         stages.produce(each.topic, each.value, key=each.key, headers=each.headers)
     stages.commit(HL7_RAW.name, 1)
 
-    assert {
+    assert found(settings) == {
         HL7_RAW.name: {"missing": 1},
         NOTES.name: {"unsealed": 1},
         PHI_AUDIT.name: {"unsealed": 1},
-    } == found(settings)
+    }
 
 
 def test_audit_events_of_inputs_that_are_gone_are_not_judged(stages, settings):
@@ -363,14 +363,14 @@ def test_an_update_of_intake_that_is_gone_is_missing(stages, settings):
     message = stages.message()
     stages.write(stages.update(message), stages.audit(message, "routed"))
     stages.commit_all()
-    assert {} == found(settings)
+    assert found(settings) == {}
     [update] = stages.delete(PATIENT_UPDATES.name)
 
     # A feeder may write to the topic, but not as intake.
     stages.put_back([update], value=b"{}")
     stages.commit_all()
 
-    assert {HL7_RAW.name: {"missing": 1}} == found(settings)
+    assert found(settings) == {HL7_RAW.name: {"missing": 1}}
 
 
 def test_a_rebuilt_message_is_judged_by_its_seal(stages, settings):
@@ -379,15 +379,15 @@ def test_a_rebuilt_message_is_judged_by_its_seal(stages, settings):
     rebuilt = Output(HL7_SCRUBBED.name, b"k", b"MSH|", headers, source=note)
     stages.write(rebuilt, stages.audit(note, "scrubbed", 1))
     stages.commit_all()
-    assert {} == found(settings)
+    assert found(settings) == {}
     gone = stages.delete(HL7_SCRUBBED.name)
 
     stages.put_back(gone, value=b"MSH|^~\\&|SMITH")
 
-    assert {
+    assert found(settings) == {
         NOTES.name: {"missing": 1},
         HL7_SCRUBBED.name: {"forged": 1},
-    } == found(settings)
+    }
 
 
 def test_a_note_that_was_replayed_is_an_input_and_replaces_no_output(stages, settings):
@@ -399,10 +399,10 @@ def test_a_note_that_was_replayed_is_an_input_and_replaces_no_output(stages, set
     stages.scrub(replayed)
     stages.commit_all()
 
-    assert {NOTES.name: {"missing": 1}} == found(settings)
+    assert found(settings) == {NOTES.name: {"missing": 1}}
     auditor = Auditor(settings)
-    assert 1 == auditor.verdicts()[1].scrubbed
-    assert ["1 records of notes are said to be replayed"] == auditor.not_checked
+    assert auditor.verdicts()[1].scrubbed == 1
+    assert auditor.not_checked == ["1 records of notes are said to be replayed"]
 
 
 def test_a_note_that_no_replay_has_written_or_two_notes_of_one_are_found(
@@ -417,7 +417,7 @@ def test_a_note_that_no_replay_has_written_or_two_notes_of_one_are_found(
     stages.scrub(*replays)
     stages.commit_all()
 
-    assert {NOTES.name: {"not_replayed": 2}} == found(settings)
+    assert found(settings) == {NOTES.name: {"not_replayed": 2}}
 
 
 def test_the_audit_event_of_a_replay_confirms_it_when_its_mark_is_gone(
@@ -430,7 +430,7 @@ def test_the_audit_event_of_a_replay_confirms_it_when_its_mark_is_gone(
     letter = Record(Partition(DEAD_LETTERS.name, 0), 3, None, None)
     stages.erased(letter, outcome="replayed")
 
-    assert {} == found(settings)
+    assert found(settings) == {}
 
 
 # --- erasures, which have no seal
@@ -448,15 +448,15 @@ def test_a_dead_letter_that_was_erased_is_not_missing(stages, settings):
     gone, still_there = letters_of(stages, 2)
     gone_letter, *others = stages.delete(DEAD_LETTERS.name)
     stages.put_back(others)
-    assert {NOTES.name: {"missing": 1}} == found(settings)
+    assert found(settings) == {NOTES.name: {"missing": 1}}
 
     for each in (gone, still_there):
         stages.erased(each)
 
-    assert {} == found(settings)
-    assert 2 == Auditor(settings).verdicts()[1].no_note
+    assert found(settings) == {}
+    assert Auditor(settings).verdicts()[1].no_note == 2
     stages.put_back([gone_letter, gone_letter])
-    assert {NOTES.name: {"doubled": 1}} == found(settings)
+    assert found(settings) == {NOTES.name: {"doubled": 1}}
 
 
 def test_a_forged_erasure_hides_no_missing_output(stages, settings):
@@ -466,7 +466,7 @@ def test_a_forged_erasure_hides_no_missing_output(stages, settings):
     for each in (note, replace(note, partition=Partition(HL7_RAW.name, 0))):
         stages.erased(each)
 
-    assert {NOTES.name: {"missing": 2}} == found(settings)
+    assert found(settings) == {NOTES.name: {"missing": 2}}
 
 
 def test_a_forged_erasure_hides_no_doubled_output(stages, settings):
@@ -475,7 +475,7 @@ def test_a_forged_erasure_hides_no_doubled_output(stages, settings):
 
     stages.erased(note)
 
-    assert {NOTES.name: {"doubled": 1}} == found(settings)
+    assert found(settings) == {NOTES.name: {"doubled": 1}}
 
 
 def test_a_forged_erasure_hides_no_altered_output(stages, settings):
@@ -485,7 +485,7 @@ def test_a_forged_erasure_hides_no_altered_output(stages, settings):
 
     stages.erased(note)
 
-    assert {NOTES.name: {"altered": 1}} == found(settings)
+    assert found(settings) == {NOTES.name: {"altered": 1}}
 
 
 def test_an_erasure_that_scrub_has_not_read_yet_moves_no_offsets(stages, settings):
@@ -497,10 +497,10 @@ def test_an_erasure_that_scrub_has_not_read_yet_moves_no_offsets(stages, setting
     stages.erased(stages.routed(1)[0])
     stages.commit(HL7_RAW.name, 3)
 
-    assert {} == found(settings)
+    assert found(settings) == {}
     by_topic = {each.topic: each for each in Auditor(settings).verdicts()}
-    assert 2 == by_topic[PATIENT_UPDATES.name].pending
-    assert 1 == by_topic[NOTES.name].pending
+    assert by_topic[PATIENT_UPDATES.name].pending == 2
+    assert by_topic[NOTES.name].pending == 1
 
 
 ERASED = [NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT]
@@ -524,11 +524,11 @@ def test_a_null_value_of_a_sealed_erasure_is_taken_and_replaces_no_output(
     auditor = Auditor(settings)
     assert all(each.is_sound for each in auditor.verdicts())
     said = "1 null values erase published records of patients"
-    assert [said] == auditor.not_checked
-    assert {} == found(settings, keys=[])
-    assert 1 + before == unknown(settings, topic)
+    assert auditor.not_checked == [said]
+    assert found(settings, keys=[]) == {}
+    assert unknown(settings, topic) == (1 + before)
     stages.delete(NOTES_SCRUBBED.name)
-    assert {"missing": 2} == found(settings)[NOTES.name]
+    assert found(settings)[NOTES.name] == {"missing": 2}
 
 
 @pytest.mark.parametrize("topic", ERASED, ids=lambda topic: topic.name)
@@ -550,8 +550,8 @@ def test_a_null_value_that_an_erasure_has_not_sealed_is_a_finding(
     stages.produce(topic.name, None, headers=own)
 
     wrong = {"null_value": 3, "forged": 1, "unknown_key": 1}
-    assert {topic.name: wrong} == found(settings)
-    assert {topic.name: {"null_value": 3}} == found(settings, keys=[])
+    assert found(settings) == {topic.name: wrong}
+    assert found(settings, keys=[]) == {topic.name: {"null_value": 3}}
 
 
 # --- keys
@@ -572,7 +572,7 @@ def test_a_held_note_may_be_released_under_the_next_key(stages, settings, is_alt
 
     expected = {NOTES.name: {"altered": 1}} if is_altered else {}
     assert expected == found(settings, keys=keys)
-    assert {} == found(settings, keys=[])
+    assert found(settings, keys=[]) == {}
 
 
 def test_numbers_that_no_stage_writes_are_findings(stages, settings):
@@ -588,9 +588,9 @@ def test_numbers_that_no_stage_writes_are_findings(stages, settings):
     for _ in range(2):
         stages.produce(PHI_AUDIT.name, most)
 
-    assert {PHI_AUDIT.name: {"malformed": 3, "unsealed": 2}} == found(settings)
+    assert found(settings) == {PHI_AUDIT.name: {"malformed": 3, "unsealed": 2}}
     # They count without a key, and overflow nothing.
-    assert {"doubled": 1} == found(settings, keys=[])[NOTES.name]
+    assert found(settings, keys=[])[NOTES.name] == {"doubled": 1}
 
 
 # --- inputs and offsets
@@ -615,7 +615,7 @@ def test_a_topic_that_was_created_again_is_found_by_its_records(stages, settings
 
     # The third input of before is behind the end, the second is the same as before;
     # with the topic Kafka has deleted the offsets.
-    assert {"altered": 1, "offsets_gone": 1} == wrong[HL7_RAW.name]
+    assert wrong[HL7_RAW.name] == {"altered": 1, "offsets_gone": 1}
 
 
 def test_an_offset_beyond_the_end_is_found(stages, settings):
@@ -623,7 +623,7 @@ def test_an_offset_beyond_the_end_is_found(stages, settings):
 
     stages.commit(HL7_RAW.name, 99)
 
-    assert {HL7_RAW.name: {"offsets_ahead": 1}} == found(settings)
+    assert found(settings) == {HL7_RAW.name: {"offsets_ahead": 1}}
 
 
 def test_a_group_that_was_set_back_is_found(stages, settings):
@@ -631,7 +631,7 @@ def test_a_group_that_was_set_back_is_found(stages, settings):
 
     stages.commit(NOTES.name, 0)
 
-    assert {NOTES.name: {"offsets_set_back": 1}} == found(settings)
+    assert found(settings) == {NOTES.name: {"offsets_set_back": 1}}
 
 
 def test_inputs_that_were_deleted_before_they_were_processed_are_found(
@@ -643,7 +643,7 @@ def test_inputs_that_were_deleted_before_they_were_processed_are_found(
 
     stages.delete(HL7_RAW.name)
 
-    assert {HL7_RAW.name: {"deleted_unread": 1}} == found(settings)
+    assert found(settings) == {HL7_RAW.name: {"deleted_unread": 1}}
 
 
 def test_a_group_that_never_began_is_told_from_a_pending_one(
@@ -655,14 +655,14 @@ def test_a_group_that_never_began_is_told_from_a_pending_one(
     auditor = Auditor(settings)
     raw = auditor.verdicts()[0]
 
-    assert (3, 3, 0) == (raw.inputs, raw.uncommitted, raw.pending)
+    assert (raw.inputs, raw.uncommitted, raw.pending) == (3, 3, 0)
     assert raw.is_sound
     assert "without a committed offset" in " ".join(auditor.not_checked)
-    assert 0 == reconcile(settings, tmp_path).returncode
-    assert 1 == reconcile(settings, tmp_path, "--drained").returncode
+    assert reconcile(settings, tmp_path).returncode == 0
+    assert reconcile(settings, tmp_path, "--drained").returncode == 1
     stages.commit(HL7_RAW.name, 0)
     raw = Auditor(settings).verdicts()[0]
-    assert (0, 3) == (raw.uncommitted, raw.pending)
+    assert (raw.uncommitted, raw.pending) == (0, 3)
 
 
 def test_what_retention_has_deleted_is_expired_and_not_missing(stages, settings):
@@ -676,7 +676,7 @@ def test_what_retention_has_deleted_is_expired_and_not_missing(stages, settings)
 
     auditor = Auditor(settings)
     notes = auditor.verdicts()[1]
-    assert (3, 1, 4) == (notes.expired, notes.missing, notes.inputs)
+    assert (notes.expired, notes.missing, notes.inputs) == (3, 1, 4)
     assert "retention has deleted what 3 records gave" in " ".join(auditor.not_checked)
 
 
@@ -701,7 +701,7 @@ def test_a_shorter_retention_of_another_topic_excuses_no_missing_note(stages, se
     set_retention(settings, DEAD_LETTERS, HOUR)
     wait_until(lambda: Auditor(settings).verdicts()[1].expired == 1)
 
-    assert {NOTES.name: {"missing": 3}} == found(settings)
+    assert found(settings) == {NOTES.name: {"missing": 3}}
 
 
 def test_an_input_without_an_event_is_expired_only_by_the_retention_of_events(
@@ -718,10 +718,10 @@ def test_an_input_without_an_event_is_expired_only_by_the_retention_of_events(
 
     wrong = found(settings)
 
-    assert {HL7_RAW.name: {"missing": 3}, NOTES.name: {"missing": 2}} == wrong
+    assert wrong == {HL7_RAW.name: {"missing": 3}, NOTES.name: {"missing": 2}}
     set_retention(settings, PHI_AUDIT, 1)
     wait_until(lambda: Auditor(settings).verdicts()[0].expired == 3)
-    assert {} == found(settings)
+    assert found(settings) == {}
 
 
 def test_outputs_show_what_was_processed_when_audit_events_and_offsets_are_gone(
@@ -735,9 +735,9 @@ def test_outputs_show_what_was_processed_when_audit_events_and_offsets_are_gone(
 
     wrong = found(settings)
 
-    assert {"offsets_gone": 1, "missing": 3} == wrong[HL7_RAW.name]
-    assert {"offsets_gone": 1, "missing": 2} == wrong[NOTES.name]
-    assert {"audit_gone": 1} == wrong[PHI_AUDIT.name]
+    assert wrong[HL7_RAW.name] == {"offsets_gone": 1, "missing": 3}
+    assert wrong[NOTES.name] == {"offsets_gone": 1, "missing": 2}
+    assert wrong[PHI_AUDIT.name] == {"audit_gone": 1}
 
 
 def test_audit_events_that_were_deleted_before_their_time_are_a_finding(
@@ -745,11 +745,11 @@ def test_audit_events_that_were_deleted_before_their_time_are_a_finding(
 ):
     """Even if nothing else is left that shows what was processed."""
     stages.write(stages.audit(stages.message(), "routed"))
-    assert {"offsets_gone": 1} == found(settings)[HL7_RAW.name]
+    assert found(settings)[HL7_RAW.name] == {"offsets_gone": 1}
 
     stages.delete(PHI_AUDIT.name)
 
-    assert {PHI_AUDIT.name: {"audit_gone": 1}} == found(settings)
+    assert found(settings) == {PHI_AUDIT.name: {"audit_gone": 1}}
     set_retention(settings, PHI_AUDIT, 1)
     wait_until(lambda: found(settings) == {})
 
@@ -781,8 +781,8 @@ def test_outputs_in_an_open_or_aborted_transaction_are_told_from_missing_ones(
 
     *_, notes, _updates, scrubbed = Auditor(settings).verdicts()
 
-    assert {"open_transaction": 1} == scrubbed.faults
-    assert 2 == notes.missing
+    assert scrubbed.faults == {"open_transaction": 1}
+    assert notes.missing == 2
     assert "notes[0]@1 missing" in notes.examples
     [said] = [each for each in notes.examples if each.startswith("notes[0]@0")]
     assert "the transaction of notes.scrubbed[0]@0 is open" in said
@@ -790,7 +790,7 @@ def test_outputs_in_an_open_or_aborted_transaction_are_told_from_missing_ones(
     producer.abort_transaction(30)
     verdicts = Auditor(settings).verdicts()
 
-    assert {NOTES.name: 2} == {e.topic: e.missing for e in verdicts if e.missing}
+    assert {e.topic: e.missing for e in verdicts if e.missing} == {NOTES.name: 2}
     [said] = [e for e in verdicts[1].examples if e.startswith("notes[0]@0")]
     assert said.endswith("was aborted")
     assert all(not each.faults for each in verdicts)
@@ -810,7 +810,7 @@ def test_the_audit_event_of_an_aborted_or_compacted_input_is_a_finding(
 
     notes = Auditor(settings).verdicts()[1]
 
-    assert {"no_input": 1} == notes.faults
+    assert notes.faults == {"no_input": 1}
     assert "aborted" in notes.examples[-1]
     compact = ConfigEntry(
         "cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET
@@ -833,5 +833,5 @@ def test_the_audit_key_alone_verifies(stages, settings, tmp_path):
         settings, tmp_path, "--key-file", tmp_path / "audit", "--json", "--drained"
     )
 
-    assert (0, 0) == (made.returncode, done.returncode)
-    assert [] == json.loads(done.stdout)["not_checked"]
+    assert (made.returncode, done.returncode) == (0, 0)
+    assert json.loads(done.stdout)["not_checked"] == []

@@ -94,7 +94,7 @@ def test_repetitions_give_no_second_note_whatever_happens_to_workers(settings):
     first, count = messages(40), 40
     with running(settings, "intake") as services:
         send(settings, services, [*first, *first])
-        assert {"routed": 40, "repeated": 40} == outcomes(settings)
+        assert outcomes(settings) == {"routed": 40, "repeated": 40}
         send(settings, services, first)
 
         [worker] = worker_processes(services[0])
@@ -114,10 +114,10 @@ def test_repetitions_give_no_second_note_whatever_happens_to_workers(settings):
     with running(settings, "intake") as services:
         send(settings, services, first)
 
-    assert {"routed": 40, "repeated": 6 * 40, "conflict": 40} == outcomes(settings)
+    assert outcomes(settings) == {"routed": 40, "repeated": 6 * 40, "conflict": 40}
     assert {f"note {n}": 1 for n in range(count)} | {"corrected": 40} == texts(settings)
     found = verdict(settings)
-    assert (320, 80, 240) == (found.inputs, found.scrubbed, found.repeated)
+    assert (found.inputs, found.scrubbed, found.repeated) == (320, 80, 240)
 
 
 def test_after_the_window_messages_count_again_and_rows_are_deleted(settings):
@@ -133,7 +133,7 @@ def test_after_the_window_messages_count_again_and_rows_are_deleted(settings):
                 sender_key(value),
                 timestamp=now - int(hours_ago * HOUR * 1000),
             )
-        assert 0 == producer.flush(30)
+        assert producer.flush(30) == 0
 
     with running(settings, "intake") as services:
         old, later = (
@@ -143,17 +143,17 @@ def test_after_the_window_messages_count_again_and_rows_are_deleted(settings):
         at(3, old)
         at(2.5, old)
         send(settings, services, [])
-        assert {"routed": 60, "repeated": 60} == outcomes(settings)
-        assert 60 == sum(value is not None for value in rows(settings).values())
+        assert outcomes(settings) == {"routed": 60, "repeated": 60}
+        assert sum(value is not None for value in rows(settings).values()) == 60
 
         at(1, old[:20])
         send(settings, services, [])
-        assert {"routed": 80, "repeated": 60} == outcomes(settings)
+        assert outcomes(settings) == {"routed": 80, "repeated": 60}
 
         at(0, later)
         send(settings, services, later)
 
-    assert {"routed": 180, "repeated": 160} == outcomes(settings)
+    assert outcomes(settings) == {"routed": 180, "repeated": 160}
     left = rows(settings)
     digests = Digests(settings.pseudonym_key())
 
@@ -193,7 +193,7 @@ def test_rows_of_an_aborted_transaction_are_not_believed(settings, is_committed)
     with running(settings, "intake") as services:
         send(settings, services, [value])
 
-    assert {"repeated" if is_committed else "routed": 1} == outcomes(settings)
+    assert outcomes(settings) == {"repeated" if is_committed else "routed": 1}
 
 
 class _Empty:
@@ -227,9 +227,9 @@ def test_kills_at_random_moments_double_and_lose_no_message(settings):
         feed_and_drain_intake(settings, services, [])
         target.close()
 
-    assert 4 == target.kills
+    assert target.kills == 4
     assert {f"note {n}": 1 for n in ["first", *range(1200)]} == texts(settings)
-    assert {"routed": 1201, "repeated": repetitions} == outcomes(settings)
+    assert outcomes(settings) == {"routed": 1201, "repeated": repetitions}
     assert repetitions == verdict(settings).repeated
 
 
@@ -239,8 +239,8 @@ def test_messages_that_are_not_keyed_by_their_sender_are_refused(settings):
         feed_and_drain_intake(settings, services, given)
 
     letters = values(settings, DEAD_LETTERS.name)
-    assert {"wrong_partition"} == {each["code"] for each in letters}
-    assert 40 == len(letters) + len(values(settings, NOTES.name))
+    assert {each["code"] for each in letters} == {"wrong_partition"}
+    assert len(letters) + len(values(settings, NOTES.name)) == 40
     assert letters
 
 
@@ -250,11 +250,11 @@ def test_only_with_the_option_intake_needs_the_topic(settings):
     wait_until(lambda: MESSAGES_SEEN.name not in admin.list_topics().topics)
 
     refused = start_service("intake", settings)
-    assert 78 == refused.process.wait(PATIENCE)
+    assert refused.process.wait(PATIENCE) == 78
     refused.stop()
 
     off = settings.model_copy(update={"repeated_seconds": 0})
     with running(off, "intake") as services:
         send(off, services, [oru(1), oru(1)])
-    assert {"routed": 2} == outcomes(settings)
+    assert outcomes(settings) == {"routed": 2}
     assert not [*(settings.state_dir / settings.group).glob("intake-*")]

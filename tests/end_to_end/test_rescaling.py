@@ -78,9 +78,9 @@ def test_a_takeover_from_a_standby_copy_restores_nothing(settings):
 
     assert {2, 3} <= {partition for partition, _, _ in taken}
     assert all(at > 0 and end - at <= 2 for _, at, end in taken), taken
-    assert ["found"] * len(MRNS) == [
-        each["join"] for each in values(settings, NOTES_SCRUBBED.name)
-    ]
+    assert [each["join"] for each in values(settings, NOTES_SCRUBBED.name)] == (
+        ["found"] * len(MRNS)
+    )
     assert all(verdict.is_sound for verdict in Auditor(settings).verdicts())
 
 
@@ -101,7 +101,7 @@ def test_a_worker_refuses_a_group_that_assigns_in_another_way(settings):
 
         service = start_service("scrub", settings)
 
-        assert 78 == service.process.wait(120)
+        assert service.process.wait(120) == 78
         assert "does not keep notes and patient.updates together" in service.tail()
         service.stop()
     finally:

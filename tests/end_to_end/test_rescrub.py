@@ -198,10 +198,10 @@ def test_audit_events_name_policy_and_preset_with_their_versions(ward, again):
     counts = Counter(each["outcome"] for each in events)
     assert ward.partitions == counts["begun"]
     for each in events:
-        assert ("rescrub", "v2") == (each["stage"], each["into"])
+        assert (each["stage"], each["into"]) == ("rescrub", "v2")
         if each["outcome"] in ("begun", "scrubbed"):
             means = again.plan.means
-            assert ("lexical", "surrogate") == (each["preset"], each["policy"])
+            assert (each["preset"], each["policy"]) == ("lexical", "surrogate")
             assert means.policy_version == each["policy_version"]
             assert means.preset_version == each["preset_version"]
 
@@ -236,7 +236,7 @@ def test_another_policy_writes_other_texts_for_the_same_notes(ward, again):
     for place, each in other.items():
         assert same[place]["note_id"] == each["note_id"]
         assert same[place]["patient"] == each["patient"]
-        assert "safe-harbor" == each["policy"]
+        assert each["policy"] == "safe-harbor"
 
 
 def test_a_run_from_offsets_reads_no_note_before_them(ward, again):
@@ -285,7 +285,7 @@ def test_nothing_of_a_complete_version_is_left_in_the_state_folder(ward, again):
         if each.name != "LOCK" and each.is_file()
     ]
 
-    assert [] == left
+    assert left == []
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def killed_and_resumed(settings, version, kills, seed):
         if process.returncode != -signal.SIGKILL:
             break
     log = Path(settings.state_dir.parent / "rescrub.log").read_text()
-    assert 0 == process.returncode, log
+    assert process.returncode == 0, log
     assert f"{version}: complete" in log
     return done
 
@@ -432,8 +432,8 @@ def test_a_note_that_is_refused_is_a_dead_letter_of_the_version(ward, again):
 
     letters = values(ward, DEAD_LETTERS.name)
     assert report.counts["dead_letters"] == len(letters) > 0
-    assert {("rescrub", "v9", "too_large")} == {
-        (each["stage"], each["into"], each["code"]) for each in letters
+    assert {(each["stage"], each["into"], each["code"]) for each in letters} == {
+        ("rescrub", "v9", "too_large")
     }
     [verdict] = version_proof(ward, "v9").verdicts
     assert verdict.is_sound, verdict.examples

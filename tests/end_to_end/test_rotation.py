@@ -61,7 +61,7 @@ def test_a_rotation_loses_nothing_and_each_output_says_its_key(settings, seed):
     for n, each in enumerate(messages):
         key = None if each.patient is None else b"%d" % each.patient
         producer.produce(HL7_RAW.name, each.value, key, timestamp=first + n * step)
-    assert 0 == producer.flush(60)
+    assert producer.flush(60) == 0
 
     with running(settings, "intake", "scrub") as (intake, scrub):
         for _ in range(2):
@@ -81,7 +81,7 @@ def test_a_rotation_loses_nothing_and_each_output_says_its_key(settings, seed):
     for each in published:
         place = each["source"]["partition"], each["source"]["offset"]
         assert expected[place] == each["key_id"]
-    assert {old_key.id, new_key.id} == {each["key_id"] for each in published}
+    assert {each["key_id"] for each in published} == {old_key.id, new_key.id}
     for message in read_topic(settings, HL7_SCRUBBED.name):
         key_id = dict(message.headers())["key_id"].decode()
         assert key_id in by_key

@@ -12,12 +12,12 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
 def check(numbers, **options):
     steps, report = scale(numbers, **options)
 
-    assert ((0, 0, 0, 0), ()) == (report.audit.faults, report.wrong), report.audit
+    assert (report.audit.faults, report.wrong) == ((0, 0, 0, 0), ()), report.audit
     assert report.audit.notes == report.audit.published > 0
     assert numbers == [each.workers for each in steps]
     for each in steps:
         # Slots from 0 on, each with its share.
-        assert PARTITIONS == sum(each.shares)
+        assert sum(each.shares) == PARTITIONS
         assert max(each.shares) - min(each.shares) <= 1
 
 

@@ -182,13 +182,13 @@ def test_nothing_is_missing_doubled_changed_or_out_of_order(job):
     auditor = Auditor(job.settings)
     verdicts = auditor.verdicts()
 
-    assert [] == [each for each in verdicts if not each.is_sound]
+    assert [each for each in verdicts if not each.is_sound] == []
     assert auditor._marks.are_checked
     [raw] = [each for each in verdicts if each.topic == HL7_RAW.name]
     # Both letters were replayed; one of them has become a letter again.
-    assert (10, 6, 1) == (raw.inputs, raw.scrubbed, raw.pending)
+    assert (raw.inputs, raw.scrubbed, raw.pending) == (10, 6, 1)
     # One letter was erased with its patient.
-    assert (2, 1) == (raw.dead_letters, raw.no_note)
+    assert (raw.dead_letters, raw.no_note) == (2, 1)
 
 
 def test_the_registry_has_our_schemas_and_those_of_the_senders(job):
@@ -212,9 +212,9 @@ def test_a_subscriber_reads_values_by_confluents_own_deserializer(job, topic):
 def test_audit_events_of_persons_have_the_wire_format_too(job):
     outcomes = [value["outcome"] for _raw, value in job.reading[PHI_AUDIT]]
 
-    assert 2 == outcomes.count("replayed")
-    assert 1 == outcomes.count("revealed")
-    assert 2 == outcomes.count("erased")  # a row and a letter
+    assert outcomes.count("replayed") == 2
+    assert outcomes.count("revealed") == 1
+    assert outcomes.count("erased") == 2  # a row and a letter
 
 
 def test_of_rebuilt_messages_json_alone_has_a_header(job):
@@ -226,52 +226,53 @@ def test_of_rebuilt_messages_json_alone_has_a_header(job):
     assert found[b"x-application/hl7-v2+er7"].value().startswith(b"MSH")
     fhir = found[b"application/fhir+json"]
     assert header(job.ids[HL7_SCRUBBED]) == fhir.value()[:HEADER_BYTES]
-    assert "DocumentReference" == orjson.loads(value_of(fhir))["resourceType"]
+    assert orjson.loads(value_of(fhir))["resourceType"] == "DocumentReference"
 
 
 def test_inputs_with_a_header_are_read(job):
     texts = [each["text"] for each in values(job.settings, NOTES_SCRUBBED.name)]
 
-    assert NOTES == len(texts)
+    assert len(texts) == NOTES
     assert not [each for each in texts if "Zzfamquist" in each]  # by the update
 
 
 def test_a_cut_header_and_an_unknown_id_are_dead_letters_with_all_their_bytes(job):
     stored = published_on(job.settings, DEAD_LETTERS)
 
-    assert [job.sender[:3], header(job.unknown) + message(3)] == sorted(
-        (each.value for each in job.letters), key=len
-    )
+    assert sorted((each.value for each in job.letters), key=len) == [
+        job.sender[:3],
+        header(job.unknown) + message(3),
+    ]
     said = [orjson.loads(each.value()) for each in stored if each.value()]
-    assert {"unsupported"} == {each["code"] for each in said}
-    assert 2 == sum("begins with a zero byte" in each["reason"] for each in said)
-    assert 1 == sum("does not know the id" in each["reason"] for each in said)
+    assert {each["code"] for each in said} == {"unsupported"}
+    assert sum("begins with a zero byte" in each["reason"] for each in said) == 2
+    assert sum("does not know the id" in each["reason"] for each in said) == 1
 
 
 def test_a_letter_is_replayed_with_its_header_and_read_once_its_id_is_known(job):
     assert job.unknown == job.later_id
-    assert {("hl7.raw", "unsupported"): 2} == job.replayed.counts
-    assert [] == job.replayed.unreadable
+    assert job.replayed.counts == {("hl7.raw", "unsupported"): 2}
+    assert job.replayed.unreadable == []
     again = [each.value() for each in published_on(job.settings, HL7_RAW)][6:8]
     assert {job.sender[:3], header(job.unknown) + message(3)} == {*again}
     assert job.revealed.value in again
 
 
 def test_a_patient_is_erased_whose_letter_and_update_have_headers(job):
-    assert (1, 1) == (len(job.found.rows), len(job.found.letters))
+    assert (len(job.found.rows), len(job.found.letters)) == (1, 1)
     assert job.erased.is_carried_out
     assert job.erased.left.is_empty
     gone = [
         each for each in published_on(job.settings, DEAD_LETTERS) if not each.value()
     ]
-    assert 1 == len(gone)
+    assert len(gone) == 1
 
 
 def test_an_id_not_seen_before_ends_a_worker_without_the_registry(job):
     """Its record waits: it is neither published nor a dead letter."""
     status, said = job.ended
 
-    assert 69 == status
+    assert status == 69
     assert "the registry did not answer" in said
 
 
@@ -280,10 +281,10 @@ def test_the_readers_of_the_product_read_it(job):
     scrubbed = published_on(job.settings, NOTES_SCRUBBED)
     audited = published_on(job.settings, PHI_AUDIT)
 
-    assert NOTES == summarise(job.settings).scrubbed
+    assert summarise(job.settings).scrubbed == NOTES
     for each in audited:
         found = counts_of(PHI_AUDIT.name, each.value(), dict(each.headers()), 0)
-        assert UNREADABLE != found
+        assert found != UNREADABLE
         assert lake.row(each)["source"] == orjson.loads(value_of(each))["source"]
     finds = [f for each in scrubbed for f in nlp.finds(nlp.json_of(each.value()))]
-    assert ["aspirin"] * 5 == [each["drug"] for each in finds]
+    assert [each["drug"] for each in finds] == ["aspirin"] * 5

@@ -77,8 +77,8 @@ def test_another_partitioner_on_patient_updates_refuses_what_would_be_missed(set
         services[0].check()
 
     codes = {each["code"] for each in values(settings, DEAD_LETTERS.name)}
-    assert {"wrong_partition"} == codes
-    assert 1 == len(values(settings, PATIENTS.name))
+    assert codes == {"wrong_partition"}
+    assert len(values(settings, PATIENTS.name)) == 1
 
 
 def test_unequal_partition_counts_refuse_to_start(settings):
@@ -87,14 +87,14 @@ def test_unequal_partition_counts_refuse_to_start(settings):
 
     service = start_service("scrub", settings)
 
-    assert 78 == service.process.wait(120)
+    assert service.process.wait(120) == 78
     assert "both need the same count" in logs(settings, "scrub")
     assert any("same count" in problem for problem in check_topics(settings))
     service.stop()
 
 
 def test_topics_are_as_declared(settings):
-    assert [] == check_topics(settings)
+    assert check_topics(settings) == []
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def stopped(module_cluster, tmp_path_factory):
             for make in (admission, first_note):
                 messages = [RawMessage(make(mrn), mrn.encode()) for mrn in MRNS]
                 feed_and_drain(settings, [*services, scrub], messages)
-        assert {("[NAME:PATIENT] one.", "found"): len(MRNS)} == published(settings)
+        assert published(settings) == {("[NAME:PATIENT] one.", "found"): len(MRNS)}
         yield settings
 
 
@@ -141,7 +141,7 @@ def scrub_another(settings, mrn):
 def test_a_restart_resumes_from_the_stored_offset(stopped, mrn):
     before = len(table_lines(stopped))
 
-    assert {("[NAME:PATIENT] two.", "found"): 1} == scrub_another(stopped, mrn)
+    assert scrub_another(stopped, mrn) == {("[NAME:PATIENT] two.", "found"): 1}
 
     opened = "\n".join(table_lines(stopped)[before:])
     reached = [
@@ -160,7 +160,7 @@ def test_a_damaged_table_is_dropped_and_restored(stopped, mrn, damage):
         for file in folder.glob(pattern):
             file.write_bytes(b"damaged" * 50)
 
-    assert {("[NAME:PATIENT] two.", "found"): 1} == scrub_another(stopped, mrn)
+    assert scrub_another(stopped, mrn) == {("[NAME:PATIENT] two.", "found"): 1}
 
 
 def test_a_tombstone_forgets_the_patient(stopped, mrn):
@@ -169,7 +169,7 @@ def test_a_tombstone_forgets_the_patient(stopped, mrn):
 
     [(_, join)] = scrub_another(stopped, mrn)
 
-    assert "missing" == join
+    assert join == "missing"
     rows = {m.key(): m.value() for m in read_topic(stopped, PATIENTS.name)}
     assert rows[PatientId("NORTH", mrn).key] is None
 
@@ -180,11 +180,11 @@ def test_an_update_that_breaks_its_schema_is_a_dead_letter(stopped, mrn):
         stopped, PATIENT_UPDATES.name, [(PatientId("NORTH", mrn).key, b'{"no": 1}')]
     )
 
-    assert {("[NAME:PATIENT] two.", "found"): 1} == scrub_another(stopped, mrn)
+    assert scrub_another(stopped, mrn) == {("[NAME:PATIENT] two.", "found"): 1}
 
     letters = values(stopped, DEAD_LETTERS.name)
-    assert [("schema", "patient.updates")] == [
-        (each["code"], each["source"]["topic"]) for each in letters
+    assert [(each["code"], each["source"]["topic"]) for each in letters] == [
+        ("schema", "patient.updates")
     ]
 
 
@@ -205,14 +205,14 @@ def test_a_worker_ends_when_another_process_keeps_its_table(stopped, mrn):
     with held_by_another_process(folder, meta_of(folder)["identity"]) as pid:
         files = {each.name for each in folder.iterdir() if "LOG" not in each.name}
         service = start_service("scrub", waits)
-        assert 71 == service.process.wait(120)
+        assert service.process.wait(120) == 71
         service.stop()
         assert files <= {each.name for each in folder.iterdir()}
     said = "\n".join(table_lines(stopped)[before:])
     assert f"process {pid} has {folder} open; waiting" in said
     assert f"process {pid} has {folder} open for 2 s; nothing was deleted" in said
 
-    assert {("[NAME:PATIENT] two.", "found"): 1} == scrub_another(stopped, mrn)
+    assert scrub_another(stopped, mrn) == {("[NAME:PATIENT] two.", "found"): 1}
     assert "restored" not in "\n".join(table_lines(stopped)[before:])
 
 
@@ -230,16 +230,16 @@ def test_a_full_disk_stops_scrub_without_dropping_a_table(settings, tmp_path):
     with small_disk(tmp_path / "disk", "300k") as disk:
         full = settings.model_copy(update={"state_dir": disk, "preset": "lexical"})
         service = start_service("scrub", full)
-        assert 74 == service.process.wait(180)
+        assert service.process.wait(180) == 74
         service.stop()
         said = logs(full, "scrub")
-        assert 1 == said.count(f"stopped: state_dir: No space left on device in {disk}")
+        assert said.count(f"stopped: state_dir: No space left on device in {disk}") == 1
         assert "MiB free" in said
         assert "restored" not in said
         subprocess.run(["mount", "-o", "remount,size=60m", disk], check=True)
 
         with running(full, "scrub") as services:
-            wait_until(lambda: 20 == len(patients_of(full)), 180)
+            wait_until(lambda: len(patients_of(full)) == 20, 180)
             services[0].check()
         assert "restored" not in logs(full, "scrub")
 

@@ -67,7 +67,7 @@ class Collector:
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}/v1/traces"
 
     def take(self, path, headers, body):
-        assert "/v1/traces" == path
+        assert path == "/v1/traces"
         self.headers.append(headers)
         self.bodies.append(body)
         for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
@@ -141,7 +141,7 @@ def traces_of(job):
 
 def test_one_trace_leads_from_a_message_to_its_scrubbed_note(job):
     scrubbed = job.topics[NOTES_SCRUBBED.name]
-    assert 2 == len(scrubbed)
+    assert len(scrubbed) == 2
     for message in scrubbed:
         parent = parent_of(message)
         trace = traces_of(job)[parent.trace_id]
@@ -164,7 +164,7 @@ def test_one_trace_leads_from_a_message_to_its_scrubbed_note(job):
                     if each.name == "commit"
                     and own.span_id in {link.span_id for link in each.links}
                 ]
-                assert 1 == len(committed)
+                assert len(committed) == 1
 
 
 def test_a_sender_is_linked_or_carried_on_as_the_setting_says(job):
@@ -172,7 +172,7 @@ def test_a_sender_is_linked_or_carried_on_as_the_setting_says(job):
         int(attributes(spans["hl7.raw"][0])["messaging.kafka.offset"].int_value): trace
         for trace, spans in traces_of(job).items()
     }
-    assert 3 == len(messages)
+    assert len(messages) == 3
     own = [SENDER.trace_id == each for _, each in sorted(messages.items())]
     linked = [
         int.from_bytes(link.trace_id, "big")
@@ -180,16 +180,16 @@ def test_a_sender_is_linked_or_carried_on_as_the_setting_says(job):
         for link in spans["hl7.raw"][0].links
     ]
     if job.parents == "trusted":
-        assert ([True, False, False], []) == (own, linked)
+        assert (own, linked) == ([True, False, False], [])
     else:
         assert ([False] * 3, [SENDER.trace_id]) == (own, linked)
 
 
 def test_outputs_stay_sealed_and_reconcile_finds_nothing(job):
     assert all(parent_of(each) for each in job.topics[PHI_AUDIT.name])
-    assert [(0, 0, 0)] * 3 == [
+    assert [
         (each.missing, each.doubled, each.out_of_order) for each in job.verdicts
-    ]
+    ] == [(0, 0, 0)] * 3
 
 
 def test_log_lines_about_a_record_have_its_trace(job):
@@ -211,11 +211,11 @@ def test_no_text_or_identifier_reaches_the_collector(job):
     for marker in (MRN, NAME, "Zzgivena", "1/5/2025", "seen on", "mrn=1"):
         assert marker.encode() not in told
     services = {service for service, _ in job.collector.spans}
-    assert {"phistream-intake", "phistream-scrub"} == services
+    assert services == {"phistream-intake", "phistream-scrub"}
     for _, span in job.collector.spans:
         assert (len(span.events), span.status.message) == (0, "")
     for headers in job.collector.headers:
-        assert "Bearer secret" == headers["authorization"]
+        assert headers["authorization"] == "Bearer secret"
     assert "Bearer" not in "".join(job.logs.values())
 
 

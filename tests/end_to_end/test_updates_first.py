@@ -96,7 +96,7 @@ def long(settings):
 
 def flushed(producer):
     """Have the broker hold the records of the open transaction."""
-    assert 0 == producer._producer.flush(10)
+    assert producer._producer.flush(10) == 0
 
 
 def test_a_note_waits_for_an_update_hidden_by_another_open_transaction(
@@ -110,10 +110,10 @@ def test_a_note_waits_for_an_update_hidden_by_another_open_transaction(
     commit(quick, (PATIENT_UPDATES, b"update"))
     commit(quick, (NOTES, b"note"))
 
-    assert [] == member.poll(2.0)
+    assert member.poll(2.0) == []
     slow.commit()
 
-    assert [b"of the open transaction", b"update", b"note"] == member.wait_for(3)
+    assert member.wait_for(3) == [b"of the open transaction", b"update", b"note"]
 
 
 def test_a_note_does_not_wait_for_what_is_aborted(settings, member):
@@ -122,21 +122,21 @@ def test_a_note_does_not_wait_for_what_is_aborted(settings, member):
     write(slow, PATIENT_UPDATES, b"aborted")
     flushed(slow)
     commit(quick, (PATIENT_UPDATES, b"update"), (NOTES, b"note"))
-    assert [] == member.poll(0.5)
+    assert member.poll(0.5) == []
     slow.abort()
 
-    assert [b"update", b"note"] == member.wait_for(2)
+    assert member.wait_for(2) == [b"update", b"note"]
 
 
 def test_after_a_rewind_updates_come_first_again(settings, member):
     producer = KafkaProducer(settings, "one")
     commit(producer, (PATIENT_UPDATES, b"update"), (NOTES, b"note"))
-    assert [b"update", b"note"] == member.wait_for(2)
+    assert member.wait_for(2) == [b"update", b"note"]
 
     for _ in range(3):
         member.records.clear()
         member.consumer.rewind()
-        assert [b"update", b"note"] == member.wait_for(2)
+        assert member.wait_for(2) == [b"update", b"note"]
 
 
 def test_after_a_rewind_a_note_does_not_wait_for_updates_already_processed(
@@ -158,7 +158,7 @@ def test_after_a_rewind_a_note_does_not_wait_for_updates_already_processed(
 
     member.consumer.rewind()
 
-    assert [b"note", b"to open it"] == member.wait_for(2)
+    assert member.wait_for(2) == [b"note", b"to open it"]
 
 
 def test_updates_far_behind_do_not_fill_the_memory_with_notes(settings, member):
@@ -188,7 +188,7 @@ def test_large_notes_that_wait_do_not_fill_the_memory(settings):
         commit(quick, (NOTES, b"note" * 25_000))
 
     def kept():
-        assert [] == member.consumer.poll(100, 0.0)
+        assert member.consumer.poll(100, 0.0) == []
         order = member.consumer._order
         held = (r for notes in order._held.values() for r in notes)
         return sum(each.size for each in [*order.waiting, *held])
@@ -200,7 +200,7 @@ def test_large_notes_that_wait_do_not_fill_the_memory(settings):
         assert 500_000 <= kept() <= 1_500_000
     slow.commit()
 
-    assert 61 == len(member.wait_for(61))
+    assert len(member.wait_for(61)) == 61
     member.consumer.close()
 
 
@@ -254,8 +254,8 @@ def rebalance(settings, member):
             member.poll(0.05)
         while member.listener.partitions != {0, 1} and time.monotonic() < deadline:
             others[0].poll(0.1)
-            assert [] == member.consumer.poll(100, 0.0)
-        assert [] == member.records
+            assert member.consumer.poll(100, 0.0) == []
+        assert member.records == []
 
     yield rebalance
     for each in others:
@@ -286,8 +286,8 @@ def test_a_note_received_before_its_partition_was_revoked_is_not_doubled(
     rebalance(NOTES)
     slow.commit()
 
-    assert [b"update", b"note"] == member.wait_for(2)
-    assert [b"update", b"note"] == member.poll(1.0)
+    assert member.wait_for(2) == [b"update", b"note"]
+    assert member.poll(1.0) == [b"update", b"note"]
 
 
 def test_an_update_received_before_its_partition_was_revoked_is_waited_for(
@@ -296,7 +296,7 @@ def test_an_update_received_before_its_partition_was_revoked_is_waited_for(
     """It is read again, and perhaps after a note that needs it."""
     feed = Producer(settings.client(partitioner="murmur2_random"))
     feed.produce(PATIENT_UPDATES.name, b"update", OF_MEMBER_0)
-    assert 0 == feed.flush(10)
+    assert feed.flush(10) == 0
     rebalance(PATIENT_UPDATES)
     member.consumer.resume([0])
     updates = [TopicPartition(PATIENT_UPDATES.name, 0)]
@@ -308,10 +308,10 @@ def test_an_update_received_before_its_partition_was_revoked_is_waited_for(
 
     deadline = time.monotonic() + 2
     while time.monotonic() < deadline:
-        assert [] == member.consumer.poll(100, 0.0)
+        assert member.consumer.poll(100, 0.0) == []
     member.consumer._consumer.resume(updates)
 
-    assert [b"update", b"note"] == member.wait_for(2)
+    assert member.wait_for(2) == [b"update", b"note"]
 
 
 def test_members_own_the_same_partitions_of_both_topics(settings, member):
@@ -321,8 +321,8 @@ def test_members_own_the_same_partitions_of_both_topics(settings, member):
     while len(other.listener.partitions) != 2 and time.monotonic() < deadline:
         member.poll(0.1)
         other.poll(0.1)
-    assert {0, 1} == member.listener.partitions
-    assert {2, 3} == other.listener.partitions
+    assert member.listener.partitions == {0, 1}
+    assert other.listener.partitions == {2, 3}
     producer = KafkaProducer(settings, "one")
     for n in range(20):
         producer.begin()
@@ -374,5 +374,5 @@ def test_the_producer_reports_the_offset_after_its_changelog_records(settings):
     ends = high_watermarks(admin, "patients", range(4))
     # The commit's marker follows.
     assert {Partition("patients", p): ends[p] - 1 for p in (0, 3)} == written
-    assert {} == commit(producer, (NOTES, b"another"))
+    assert commit(producer, (NOTES, b"another")) == {}
     assert end_offsets(admin, "patients", [1, 2]) == {1: 0, 2: 0}

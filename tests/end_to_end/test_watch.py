@@ -124,9 +124,9 @@ def test_aborted_records_are_ignored(settings):
 
     counts = run_life(settings, has("label/DATE", 100))
 
-    assert (100, 0) == (counts["label/DATE"], counts["label/AGE"])
+    assert (counts["label/DATE"], counts["label/AGE"]) == (100, 0)
     # The aborted ones do lie in the log.
-    assert 200 == count_records(settings, PHI_AUDIT.name, "read_uncommitted")
+    assert count_records(settings, PHI_AUDIT.name, "read_uncommitted") == 200
 
 
 def test_what_is_counted_is_committed_past_every_marker(settings):
@@ -141,7 +141,7 @@ def test_what_is_counted_is_committed_past_every_marker(settings):
     monitor = LagMonitor(settings, [(group_of(settings), PHI_AUDIT.name)])
     lags = monitor.read()
     monitor.close()
-    assert [0] * settings.partitions == [lag.records for lag in lags]
+    assert [lag.records for lag in lags] == ([0] * settings.partitions)
     assert all(lag.committed > 0 for lag in lags)
 
 
@@ -158,7 +158,7 @@ def test_tables_survive_a_restart_and_count_nothing_twice(settings):
     writer.write(PHI_AUDIT, [audit_event()] * 5)
     # Each count of an event moves by itself: all of them have to arrive.
     more = run_life(settings, lambda now: {5} == set((now - first).values()))
-    assert 35 == more["label/DATE"]
+    assert more["label/DATE"] == 35
 
 
 def test_what_comes_while_faust_resumes_is_not_lost(settings, monkeypatch):
@@ -184,7 +184,7 @@ def test_what_comes_while_faust_resumes_is_not_lost(settings, monkeypatch):
 
     counts = run_life(settings, has("label/DATE", 35))
 
-    assert 35 == counts["label/DATE"]
+    assert counts["label/DATE"] == 35
 
 
 def test_what_comes_before_a_seek_to_the_first_offset_is_not_lost(
@@ -221,7 +221,7 @@ def test_records_that_come_again_after_a_crash_count_once(settings):
     writer.write(PHI_AUDIT, [audit_event("AGE")])
     again = run_life(settings, has("label/AGE", 1))
 
-    assert (50, 1) == (again["label/DATE"], again["label/AGE"])
+    assert (again["label/DATE"], again["label/AGE"]) == (50, 1)
     assert first["audit/scrub"] + 1 == again["audit/scrub"]
 
 
@@ -253,7 +253,7 @@ def test_the_tables_changelogs_hold_known_words_and_numbers_alone(settings):
     ]
 
     assert any("dead/intake/bad_msh" in text for text in written)
-    assert [] == [text for text in written if MARKER in text]
+    assert [text for text in written if MARKER in text] == []
 
 
 def test_a_first_start_leaves_out_what_is_older_than_a_day(settings):
@@ -266,7 +266,7 @@ def test_a_first_start_leaves_out_what_is_older_than_a_day(settings):
             partition=0,
             timestamp=int((now - days * 86_400) * 1000),
         )
-    assert 0 == producer.flush(30)
+    assert producer.flush(30) == 0
 
     # All partitions of both topics get an offset; one of them is not the first.
     moved = skip_older_than_a_day(settings, group_of(settings), READ)
@@ -275,9 +275,9 @@ def test_a_first_start_leaves_out_what_is_older_than_a_day(settings):
     consumer = KafkaConsumer(settings.client(**{"group.id": group_of(settings)}))
     [stands] = consumer.committed([TopicPartition(PHI_AUDIT.name, 0)], timeout=10)
     consumer.close()
-    assert 2 == stands.offset
+    assert stands.offset == 2
     counts = run_life(settings, has("label/DATE", 1))
-    assert (1, 0) == (counts["label/DATE"], counts["label/AGE"])
+    assert (counts["label/DATE"], counts["label/AGE"]) == (1, 0)
 
 
 # The command
@@ -359,8 +359,8 @@ def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
         fresh_cluster.kill(1)
         time.sleep(8)
         assert process.poll() is None
-        assert 200 == get(port, "/healthz")[0]
-        assert {"DATE": 10} == labels_of(port)
+        assert get(port, "/healthz")[0] == 200
+        assert labels_of(port) == {"DATE": 10}
         fresh_cluster.restart(1)
 
         Writer(settings).write(PHI_AUDIT, [audit_event()] * 5)
@@ -369,7 +369,7 @@ def test_an_outage_of_the_broker_does_not_end_watch(fresh_cluster, tmp_path):
         process.send_signal(signal.SIGTERM)
         status = process.wait(120)
     log = (tmp_path / "watch.log").read_text()
-    assert 0 == status, log
+    assert status == 0, log
     # The dead letters' contents went through its hands, at debug level.
     assert MARKER not in log
     assert "Traceback" not in log
@@ -382,11 +382,11 @@ def test_a_signal_ends_watch_cleanly(settings, tmp_path, number):
     wait_for(lambda: get(port, "/readyz")[0] == 200)
     # An open event stream must not hold it up.
     stream = urllib.request.urlopen(f"http://127.0.0.1:{port}/api/events", timeout=60)
-    assert b"event: figures" == stream.readline().strip()
+    assert stream.readline().strip() == b"event: figures"
 
     process.send_signal(number)
 
-    assert 0 == process.wait(120)
+    assert process.wait(120) == 0
     stream.close()
     log = (tmp_path / "watch.log").read_text()
     assert "watch has stopped" in log
@@ -398,5 +398,5 @@ def test_watch_without_its_topics_says_what_to_do(cluster, tmp_path):
 
     process = started(settings, tmp_path, free_ports(1)[0])
 
-    assert 78 == process.wait(120)
+    assert process.wait(120) == 78
     assert "run: phistream topics create" in (tmp_path / "watch.log").read_text()

@@ -78,9 +78,9 @@ def test_a_service_that_ends_by_itself_is_started_again_and_is_wrong(stage):
 
     report = stage.play(Scenario("crash", play), notes=NOTES, seed=1)
 
-    assert (0, 0, 0, 0) == report.audit.faults, report.audit
-    assert {-signal.SIGKILL: 1} == report.restarts
-    assert 1 == len(report.wrong), report.wrong
+    assert report.audit.faults == (0, 0, 0, 0), report.audit
+    assert report.restarts == {-signal.SIGKILL: 1}
+    assert len(report.wrong) == 1, report.wrong
     assert "no fault explains" in report.wrong[0]
 
 

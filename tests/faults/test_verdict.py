@@ -29,7 +29,7 @@ def wrong(found=None, **changes):
 
 
 def test_a_run_whose_faults_explain_all_is_sound():
-    assert [] == wrong()
+    assert wrong() == []
 
 
 @pytest.mark.parametrize("status", [0, -9, 1, 70, 78])
@@ -44,7 +44,7 @@ def test_dead_letters_that_no_fault_explains_are_wrong(code):
     found = Audit(notes=9, letters=Counter({("scrub", code): 9}), aborted=1)
 
     assert "no fault explains" in wrong(found)[0]
-    assert [] == wrong(found, letters=Counter({("scrub", code): 9}))
+    assert wrong(found, letters=Counter({("scrub", code): 9})) == []
 
 
 def test_fewer_dead_letters_than_poison_are_wrong():
@@ -55,24 +55,24 @@ def test_fewer_dead_letters_than_poison_are_wrong():
 
 
 def test_a_fault_that_hits_nothing_is_wrong():
-    assert ["the fault hit nothing: exit 74: 0"] == wrong(effects=Counter())
+    assert wrong(effects=Counter()) == ["the fault hit nothing: exit 74: 0"]
     assert wrong(effects=Counter({"exit 74": 0}))
 
 
 def test_counts_of_zero_inject_nothing():
-    assert ["nothing was injected"] == wrong(injected=Counter({"answers lost": 0}))
+    assert wrong(injected=Counter({"answers lost": 0})) == ["nothing was injected"]
 
 
 def test_a_run_without_aborted_records_hit_no_transaction():
     assert wrong(Audit(notes=1, published=1))
-    assert [] == wrong(Audit(notes=1, published=1), must_abort=False)
+    assert wrong(Audit(notes=1, published=1), must_abort=False) == []
 
 
 def test_a_fault_after_which_a_partition_writes_nothing_is_told():
     report = Report("x", Audit(), recovery=(1.0, 3.0), unrecovered=(60.0,))
 
     assert ">60.0" in recovery_of(report)
-    assert "2.0/3.0" == recovery_of(Report("x", Audit(), recovery=(1.0, 3.0)))
+    assert recovery_of(Report("x", Audit(), recovery=(1.0, 3.0))) == "2.0/3.0"
 
 
 def test_the_last_look_refuses_no_note_of_the_ward():

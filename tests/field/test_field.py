@@ -48,4 +48,4 @@ def test_what_must_go_is_gone_and_what_must_stay_is_there(case, tmp_path):
     forms = shown_forms(output)
     leaked = [string for string in case["must_go"] if shows(string, forms)]
     lost = [string for string in case["must_stay"] if not shows(string, forms)]
-    assert ([], []) == (leaked, lost)
+    assert (leaked, lost) == ([], [])

@@ -37,8 +37,8 @@ def test_a_dead_letter_holds_the_record_byte_for_byte():
 
     letter, _audit = dead_letter(Stage.INTAKE, RECORD, error, 1, OFFICE)
 
-    assert RECORD == original_of(letter.value)
-    assert b"hl7.raw/2/9/5" == letter.key
+    assert original_of(letter.value) == RECORD
+    assert letter.key == b"hl7.raw/2/9/5"
     clear = (letter.key, letter.value, str(letter.headers).encode())
     values = (b"ZZKEY", b"ZZVALUE", b"ZZHEAD")
     # The value is a ciphertext in base64: two or three letters would be met by chance.
@@ -60,11 +60,11 @@ def test_each_dead_letter_has_a_key_of_its_own_by_which_it_can_be_erased():
     keys = [b"hl7.raw/2/9/5", b"hl7.raw/2/10/5", b"hl7.raw/2/9/6"]
     assert keys == [each.key for each in letters]
     # Letters of a partition stay in the order of their originals.
-    assert {b"hl7.raw/2"} == {each.grouped_by for each in letters}
+    assert {each.grouped_by for each in letters} == {b"hl7.raw/2"}
     erased = [erased_letter(each, 7) for each in keys]
     assert keys == [each.key for each in erased]
-    assert {(7, None)} == {(each.partition, each.value) for each in erased}
-    assert "compact,delete" == DEAD_LETTERS.config()["cleanup.policy"]
+    assert {(each.partition, each.value) for each in erased} == {(7, None)}
+    assert DEAD_LETTERS.config()["cleanup.policy"] == "compact,delete"
 
 
 def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():
@@ -72,13 +72,13 @@ def test_headers_and_keys_of_audit_events_show_positions_and_a_time_alone():
         stage=Stage.INTAKE, outputs=1, outcome="dead_letter", code="c", at_ms=1
     ).output(RECORD)
 
-    assert b"hl7.raw/2/9" == event.key
-    assert {
+    assert event.key == b"hl7.raw/2/9"
+    assert event.headers == {
         "source": b"hl7.raw/2/9",
         "schema": b"phi.audit/1",
         "outputs": b"1",
         "received": b"0000000000005",
-    } == event.headers
+    }
 
 
 def test_what_subscribers_get_has_no_time_and_restricted_topics_have():
@@ -91,7 +91,7 @@ def test_what_subscribers_get_has_no_time_and_restricted_topics_have():
 
     assert ({"source", "schema"}, True) == ({*scrubbed.headers}, scrubbed.timeless)
     assert ("received" in letter.headers, letter.timeless) == (True, False)
-    assert "CreateTime" == NOTES_SCRUBBED.config()["message.timestamp.type"]
+    assert NOTES_SCRUBBED.config()["message.timestamp.type"] == "CreateTime"
     # All that is for subscribers is timeless; the others' readers may know when.
     published = {"notes.scrubbed", "hl7.scrubbed"}
     assert published == {t.name for t in ALL_TOPICS if t.timeless}
@@ -102,7 +102,7 @@ def test_records_and_outputs_hide_their_values():
     shown = repr(RECORD) + str(RECORD) + repr(Output("t", b"ZZKEY", b"ZZVALUE"))
 
     assert "ZZ" not in shown
-    assert "hl7.raw[2]@9" == str(RECORD)
+    assert str(RECORD) == "hl7.raw[2]@9"
 
 
 def test_pseudonyms_are_stable_keyed_and_of_one_kind():
@@ -125,7 +125,7 @@ def test_a_logged_exception_shows_places_and_no_text():
 
     line = orjson.loads(JsonLines().format(record))
 
-    assert "ValueError" == line["exception"]
+    assert line["exception"] == "ValueError"
     assert "test_small_parts.py" in line["places"]
     assert "ZZVALUE" not in str(line)
 

@@ -28,11 +28,11 @@ def test_a_word_has_the_same_numbers_whatever_stands_before_it():
 
         for numbers, own in zip(together, alone, strict=True):
             assert own[0] == numbers[1]
-        assert [len(odd), len(name), 0] == together.lengths.tolist()
+        assert together.lengths.tolist() == [len(odd), len(name), 0]
 
 
 def test_no_words_have_no_numbers():
-    assert [0, 0, 0] == [len(each) for each in digested([])]
+    assert [len(each) for each in digested([])] == [0, 0, 0]
 
 
 def test_a_name_is_found_beside_letters_that_hold_a_blank():
@@ -50,4 +50,4 @@ def test_a_name_is_found_beside_letters_that_hold_a_blank():
 
 
 def test_numbers_are_of_64_bits():
-    assert {np.dtype(np.uint64)} == {each.dtype for each in digested(["roe"])[:2]}
+    assert {each.dtype for each in digested(["roe"])[:2]} == {np.dtype(np.uint64)}

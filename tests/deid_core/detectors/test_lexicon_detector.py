@@ -138,14 +138,14 @@ def test_names_of_a_dozen_cultures_are_found():
     for name in " ".join(names.split()).split(", "):
         text = f"I met {name} in the clinic."
 
-        assert f"I met «{name}» in the clinic." == covered(text)
+        assert covered(text) == (f"I met «{name}» in the clinic.")
 
 
 def test_what_the_detector_remembers_of_a_run_changes_nothing():
     text = "The Mercy Clinic. " * 3 + "I met Anna Smith. Anna Smith left."
 
     assert covered(text) == covered(text)
-    assert 2 == covered(text).count("«Anna Smith»")
+    assert covered(text).count("«Anna Smith»") == 2
 
 
 def test_a_bare_name_may_be_left_to_a_tagger():
@@ -155,8 +155,8 @@ def test_a_bare_name_may_be_left_to_a_tagger():
 
     [every], [cued] = DETECT([note]), leaves_bare([note])
 
-    assert [16, 41] == sorted(each.span.start for each in every)
-    assert [41] == [each.span.start for each in cued]
+    assert sorted(each.span.start for each in every) == [16, 41]
+    assert [each.span.start for each in cued] == [41]
 
 
 @pytest.mark.parametrize(

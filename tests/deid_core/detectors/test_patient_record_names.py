@@ -199,14 +199,14 @@ def test_says_whose_name_it_is(text, label, source):
 def test_the_score_of_a_misspelt_name_is_one_minus_the_ratio():
     [annotation] = found("Kovalsky", KOWALSKI)
 
-    assert 1 - 2 / 8 == annotation.score
+    assert annotation.score == 1 - 2 / 8
 
 
 def test_threshold_zero_finds_exact_names_only():
     exact = PatientRecordDetector(PatientRecordOptions(threshold=0.0))
 
-    assert [] == found("Kowalsky", KOWALSKI, exact)
-    assert 1 == len(found("kowalski", KOWALSKI, exact))
+    assert found("Kowalsky", KOWALSKI, exact) == []
+    assert len(found("kowalski", KOWALSKI, exact)) == 1
 
 
 words = st.text("abcde", min_size=4, max_size=12)
@@ -353,6 +353,6 @@ def test_a_full_cache_forgets_no_candidate_of_the_note(monkeypatch):
     cache = FormCache()
     words = dict.fromkeys(("Brzezynsky", "Kowajti", "Quelwright", "Tolemach"), 1)
 
-    assert 4 == len(cache.candidates(words))
-    assert 4 == len(cache.candidates(words))
+    assert len(cache.candidates(words)) == 4
+    assert len(cache.candidates(words)) == 4
     assert "Brzezynsky" not in repr(cache)

@@ -175,7 +175,7 @@ def test_says_what_it_is(text, known, label, detector):
 def test_state_and_country_have_their_labels():
     labels = [a.label for a in found("Springfield, MA, USA", HOME)]
 
-    assert [Label.CITY, Label.STATE, Label.COUNTRY] == labels
+    assert labels == [Label.CITY, Label.STATE, Label.COUNTRY]
 
 
 @pytest.mark.timeout(60)
@@ -208,8 +208,8 @@ def test_records_that_share_an_address_each_find_all_of_theirs():
         [annotations] = detector([Document("d", text, known)])
         return [text[a.span.start : a.span.end] for a in merge(annotations)]
 
-    assert ["12 Rosewood Ave", "02139", "7719042"] == found("7719042")
-    assert ["12 Rosewood Ave", "02139", "5518833"] == found("5518833")
+    assert found("7719042") == ["12 Rosewood Ave", "02139", "7719042"]
+    assert found("5518833") == ["12 Rosewood Ave", "02139", "5518833"]
 
 
 def records_of_one_stay() -> list[KnownIdentifiers]:
@@ -270,7 +270,7 @@ def test_a_value_of_many_records_is_prepared_once(monkeypatch):
     for known in records_of_one_stay():
         compiler.compiled(known)
 
-    assert [1] * 5 == [*prepared.values()]
+    assert [*prepared.values()] == [1] * 5
 
 
 @pytest.mark.parametrize("rest", ["", " caf\u00e9", " \ud800", " \u3001\U0001f600"])
@@ -279,7 +279,7 @@ def test_a_number_is_found_where_it_stands_in_texts_of_any_letters(rest):
     text = f"{rest} id: ab 77.19 042,{rest}"
     [[annotation]] = PatientRecordDetector()([Document("d", text, known)])
     span = annotation.span
-    assert "ab 77.19 042" == text[span.start : span.end]
+    assert text[span.start : span.end] == "ab 77.19 042"
 
 
 ODD = st.text(

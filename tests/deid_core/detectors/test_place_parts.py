@@ -84,7 +84,7 @@ def test_anything_else_is_left_whole(marked, label):
     ],
 )
 def test_a_hospital_that_is_called_a_town_is_a_hospital(marked):
-    assert [HOSPITAL] == [label for _, label in parts(marked, CITY)]
+    assert [label for _, label in parts(marked, CITY)] == [HOSPITAL]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_hospital_that_is_called_a_town_is_a_hospital(marked):
     ["lives in «St. Mary's»", "moved to «St. John's»", "lives in «Newton Center»"],
 )
 def test_a_town_with_the_name_of_a_saint_stays_a_town(marked):
-    assert [CITY] == [label for _, label in parts(marked, CITY)]
+    assert [label for _, label in parts(marked, CITY)] == [CITY]
 
 
 @pytest.mark.parametrize(

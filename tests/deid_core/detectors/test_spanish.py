@@ -46,8 +46,10 @@ def test_any_other_provider_stays_one(marked):
 def test_the_patients_name_is_the_patients_everywhere_in_the_note():
     marked = "Paciente: «Ana Ruiz». Refiere «Ana Ruiz» dolor. Firmado: «Luis Mota»"
 
-    assert [Label.PATIENT, Label.PATIENT, Label.DOCTOR] == [
-        label for label, _ in labels(marked, Label.DOCTOR)
+    assert [label for label, _ in labels(marked, Label.DOCTOR)] == [
+        Label.PATIENT,
+        Label.PATIENT,
+        Label.DOCTOR,
     ]
 
 

@@ -120,8 +120,9 @@ def test_all_entries_that_overlap_are_proposed(removed):
 
 def test_a_listed_term_is_written_by_the_label_of_its_file(scrubbed):
     text = "Orm House called; bring the blue folder to Tolle."
-    assert "[LOCATION:OTHER] called; bring the blue folder to Tolle." == scrubbed(
-        text, remove=["Orm House"], label=Label.LOCATION_OTHER
+    assert (
+        scrubbed(text, remove=["Orm House"], label=Label.LOCATION_OTHER)
+        == "[LOCATION:OTHER] called; bring the blue folder to Tolle."
     )
 
 
@@ -167,7 +168,7 @@ def test_keep_ignores_letter_case_and_ends_at_the_line(scrubbed):
 
 def test_more_than_the_term_is_removed(scrubbed):
     text = "Walks to Emily Sanders each day."
-    assert "Walks to [NAME:PATIENT] each day." == scrubbed(text, keep=["Emily"])
+    assert scrubbed(text, keep=["Emily"]) == "Walks to [NAME:PATIENT] each day."
 
 
 def test_the_patients_record_wins_over_a_term_to_keep(scrubbed):
@@ -180,8 +181,9 @@ def test_the_patients_record_wins_over_a_term_to_keep(scrubbed):
 
 def test_a_term_to_remove_wins_over_the_same_term_to_keep(scrubbed):
     text = "Call Tollemach."
-    assert "Call [NAME:DOCTOR]." == scrubbed(
-        text, keep=["Tollemach"], remove=["Tollemach"]
+    assert (
+        scrubbed(text, keep=["Tollemach"], remove=["Tollemach"])
+        == "Call [NAME:DOCTOR]."
     )
 
 
@@ -208,7 +210,7 @@ def test_every_occurrence_of_a_long_list_is_found_in_time_linear_in_the_note(tmp
     took = {}
     for times in (1, 8):
         begin = process_time()
-        assert 500 * times == sum(1 for _ in terms.find(short * times))
+        assert sum(1 for _ in terms.find(short * times)) == (500 * times)
         took[times] = process_time() - begin
     assert took[8] < 8 * 4 * took[1]
 
@@ -259,8 +261,8 @@ def test_a_preset_names_lists_beside_itself(tmp_path, listed):
 
     text = "Walks to Emily Sanders; call Tollemach"
     scrubbed = system.deidentify(Document("n", text))
-    assert "Walks to Emily Sanders; call [NAME:DOCTOR]" == scrubbed.text
-    assert ["terms/remove"] == [each.source for each in scrubbed.annotations]
+    assert scrubbed.text == "Walks to Emily Sanders; call [NAME:DOCTOR]"
+    assert [each.source for each in scrubbed.annotations] == ["terms/remove"]
 
 
 def test_lists_given_beside_a_preset_add_to_its_own(tmp_path, listed):
@@ -272,7 +274,7 @@ def test_lists_given_beside_a_preset_add_to_its_own(tmp_path, listed):
     more = TermFiles(remove={Label.DOCTOR: (listed("Orm", name="b.txt"),)})
     system = Deidentifier.from_names(str(preset), terms=more)
     scrubbed = system.deidentify(Document("n", "Tollemach told Orm"))
-    assert "[NAME:DOCTOR] told [NAME:DOCTOR]" == scrubbed.text
+    assert scrubbed.text == "[NAME:DOCTOR] told [NAME:DOCTOR]"
 
 
 def test_the_table_of_the_guide_loads():
@@ -310,4 +312,4 @@ def test_a_failure_while_keeping_terms_refuses_the_note(listed, monkeypatch):
 
     monkeypatch.setattr(KeptTerms, "without_kept", fail)
     [result] = system.deidentify_batch([Document("n", "Dr. Tolle")])
-    assert "DetectorFailed('terms: KeyError')" == repr(result)
+    assert repr(result) == "DetectorFailed('terms: KeyError')"

@@ -42,7 +42,7 @@ def test_the_tables_are_what_the_packages_hold(table):
 
     built = orjson.loads(orjson.dumps(build.TABLES[table]()))
 
-    assert {"versions": versions, **built} == prebuilt(table)
+    assert prebuilt(table) == {"versions": versions, **built}
 
 
 # People
@@ -87,7 +87,7 @@ def test_a_misspelt_word_is_one_edit_away(word, seed):
     """One letter wrong, missing or added, or two neighbours swapped."""
     result = misspelt(word, Random(seed))
 
-    assert 1 == OSA.distance(word, result)
+    assert OSA.distance(word, result) == 1
     assert word not in result
 
 
@@ -148,4 +148,4 @@ def test_a_day_has_its_ordinal(day, nth):
 def test_months_can_be_of_another_language():
     months = tuple(f"mes {n}" for n in range(1, 13))
 
-    assert "2 de mes 3" == write_date(date(2024, 3, 2), "{d} de {month}", months)
+    assert write_date(date(2024, 3, 2), "{d} de {month}", months) == "2 de mes 3"

@@ -78,7 +78,7 @@ def test_english_notes_are_found_where_spanish_is_read():
 
     found = [SPANISH.other(each) for each in notes]
 
-    assert {"en"} == {each.tag for each in found if each}
+    assert {each.tag for each in found if each} == {"en"}
     # Two are a line of abbreviations.
     assert found.count(None) <= len(notes) // 50
 
@@ -192,7 +192,7 @@ def test_a_language_that_is_not_known_is_not_read_either():
     found = ENGLISH.other(basque)
 
     assert found is not None
-    assert "und" == found.tag
+    assert found.tag == "und"
 
 
 @pytest.mark.parametrize(

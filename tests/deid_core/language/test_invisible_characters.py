@@ -266,12 +266,15 @@ def test_a_value_gets_one_surrogate_however_it_is_written():
     texts = ["Mr. Smith", "Mr. Sm\u00adith", "Mr. \uff33mith", "Mr. Smi\u200bth"]
     documents = [Document(text, text, patient="p") for text in texts]
 
-    assert 1 == len({each.text for each in system.deidentify_batch(documents)})
-    assert 1 == len(
-        {
-            system.replaced_value(documents[0], Label.PATIENT, value)
-            for value in ("Smith", "Sm\u00adith", "\uff33mith")
-        }
+    assert len({each.text for each in system.deidentify_batch(documents)}) == 1
+    assert (
+        len(
+            {
+                system.replaced_value(documents[0], Label.PATIENT, value)
+                for value in ("Smith", "Sm\u00adith", "\uff33mith")
+            }
+        )
+        == 1
     )
 
 
@@ -284,7 +287,7 @@ def test_what_the_policy_keeps_is_kept_as_it_is_written():
 
     [result] = scrub(system, [text])
 
-    assert "Seen on 3\u00a0March\u00a02020, not on 4/5/2020." == result.text
+    assert result.text == "Seen on 3\u00a0March\u00a02020, not on 4/5/2020."
 
 
 def test_an_explanation_shows_the_note_as_it_is_written(system):
@@ -292,7 +295,7 @@ def test_an_explanation_shows_the_note_as_it_is_written(system):
 
     [explained] = system.explain([Document("n", text)])
 
-    assert ["Sm\u00adith", "Smith"] == [each.original for each in explained.decisions]
+    assert [each.original for each in explained.decisions] == ["Sm\u00adith", "Smith"]
     assert text == explained.document.text
     assert system.deidentify_batch([Document("n", text)]) == [explained.scrubbed]
 
@@ -367,7 +370,7 @@ def test_verify_finds_what_was_replaced_elsewhere_in_another_form():
 def test_a_name_that_only_begins_a_hyphenated_word_is_no_residue(text):
     known = KnownIdentifiers(patient_names=(PersonName("Ann", "Kim"),))
 
-    assert {} == Verifier().leaked_in(known, [text])
+    assert Verifier().leaked_in(known, [text]) == {}
 
 
 def hidden(value):

@@ -46,10 +46,10 @@ def test_a_value_longer_than_what_it_is_looked_up_by_is_found_whole():
     values = [f"{start}{number}" for number in range(occurrences._FEW + 1)]
     found = list(Occurrences.of(values).find(f"{start}7\n{start}77"))
 
-    assert [(values[7], 0)] == found
+    assert found == [(values[7], 0)]
 
 
 def test_a_value_without_letters_is_found_among_many():
     values = [*(f"z{number}" for number in range(occurrences._FEW)), "*****"]
 
-    assert [("*****", 5)] == list(Occurrences.of(values).find("seen ***** here"))
+    assert list(Occurrences.of(values).find("seen ***** here")) == [("*****", 5)]

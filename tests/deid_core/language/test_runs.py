@@ -44,8 +44,8 @@ def test_what_is_no_word_has_a_code_of_its_own(text, codes):
 def test_the_parts_of_a_word_are_run_together():
     found = run("Mary O'Brien-Smith's")
 
-    assert ["mary", "obriensmith"] == found.forms
-    assert "Mary O'Brien-Smith" == "Mary O'Brien-Smith's"[: found.tokens[-1].end]
+    assert found.forms == ["mary", "obriensmith"]
+    assert "Mary O'Brien-Smith's"[: found.tokens[-1].end] == "Mary O'Brien-Smith"
 
 
 def test_the_kinds_of_a_run_are_those_of_its_words():
@@ -63,6 +63,7 @@ def test_no_repr_shows_a_word():
 
 
 def test_runs_begin_with_a_capital():
-    assert ["Anna Roe", "Boston"] == [
-        each[0] for each in runs_in("saw Anna Roe in Boston")
+    assert [each[0] for each in runs_in("saw Anna Roe in Boston")] == [
+        "Anna Roe",
+        "Boston",
     ]

@@ -33,7 +33,7 @@ def test_a_note_in_mixed_case_stays_as_it_is():
 
 
 def test_a_short_text_stays_as_it_is():
-    assert "CHF AND COPD" == truecased("CHF AND COPD")
+    assert truecased("CHF AND COPD") == "CHF AND COPD"
 
 
 def test_words_before_a_house_are_no_part_of_its_name():

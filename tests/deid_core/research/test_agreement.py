@@ -68,10 +68,10 @@ def test_each_label_has_its_own_scores_and_macro_is_their_mean():
     figure = scored("span strict", MARKED, *SAID)
 
     assert pytest.approx(2 / 3) == figure["F1 NAME:PATIENT"]
-    assert 0.5 == figure["precision NAME:PATIENT"]
-    assert 1 == figure["recall NAME:PATIENT"]
-    assert 0 == figure["F1 NAME:DOCTOR"]
-    assert 0 == figure["F1 DATE"]
+    assert figure["precision NAME:PATIENT"] == 0.5
+    assert figure["recall NAME:PATIENT"] == 1
+    assert figure["F1 NAME:DOCTOR"] == 0
+    assert figure["F1 DATE"] == 0
     assert pytest.approx((2 / 3) / 3) == figure["macro F1 by label"]
 
 
@@ -82,20 +82,20 @@ def test_macro_by_document_is_the_mean_of_the_documents_that_have_a_share():
 
     figure = figures(SCORERS["span strict"](Outcome.of(corpus, said)))
 
-    assert 0.5 == figure["macro F1 by document"]
+    assert figure["macro F1 by document"] == 0.5
 
 
 def test_relaxed_needs_the_same_start_and_an_end_at_most_two_away():
-    assert ["a"] == end_within_two([(0, 5, "a")], [(0, 7, "a")])
-    assert [] == end_within_two([(0, 5, "a")], [(0, 8, "a")])
-    assert [] == end_within_two([(0, 5, "a")], [(1, 5, "a")])
-    assert [] == end_within_two([(0, 5, "a")], [(0, 5, "b")])
+    assert end_within_two([(0, 5, "a")], [(0, 7, "a")]) == ["a"]
+    assert end_within_two([(0, 5, "a")], [(0, 8, "a")]) == []
+    assert end_within_two([(0, 5, "a")], [(1, 5, "a")]) == []
+    assert end_within_two([(0, 5, "a")], [(0, 5, "b")]) == []
 
 
 def test_overlapping_spans_are_paired_once_each():
-    assert ["a"] == overlap([(0, 9, "a")], [(0, 3, "a"), (4, 9, "a")])
-    assert ["a"] == overlap([(0, 3, "a"), (4, 9, "a")], [(0, 9, "a")])
-    assert [] == overlap([(0, 3, "a")], [(3, 9, "a")])
+    assert overlap([(0, 9, "a")], [(0, 3, "a"), (4, 9, "a")]) == ["a"]
+    assert overlap([(0, 3, "a"), (4, 9, "a")], [(0, 9, "a")]) == ["a"]
+    assert overlap([(0, 3, "a")], [(3, 9, "a")]) == []
 
 
 def test_a_coarse_tag_of_the_corpus_is_agreed_with_by_each_label_that_it_allows():
@@ -106,8 +106,8 @@ def test_a_coarse_tag_of_the_corpus_is_agreed_with_by_each_label_that_it_allows(
         "span strict", "«Moss|PERSON»", ("Moss", DOCTOR), conventions=coarse
     )
 
-    assert 1 == figure["F1"]
-    assert 1 == figure["F1 NAME:PATIENT"]
+    assert figure["F1"] == 1
+    assert figure["F1 NAME:PATIENT"] == 1
 
 
 def test_what_is_said_of_a_tag_without_counterpart_is_neither_right_nor_wrong():
@@ -122,7 +122,7 @@ def test_what_is_said_of_a_tag_without_counterpart_is_neither_right_nor_wrong():
         conventions=conventions,
     )
 
-    assert (1, 1) == (figure["precision"], figure["recall"])
+    assert (figure["precision"], figure["recall"]) == (1, 1)
 
 
 def test_neutral_ages_count_only_where_a_corpus_wants_them():
@@ -130,8 +130,8 @@ def test_neutral_ages_count_only_where_a_corpus_wants_them():
 
     assert scored("span strict", "A 23 man", said)["precision"] is None
     assert (
-        0
-        == scored("span strict", "A 23 man", said, conventions=ALL_SOUGHT)["precision"]
+        scored("span strict", "A 23 man", said, conventions=ALL_SOUGHT)["precision"]
+        == 0
     )
 
 
@@ -146,7 +146,7 @@ def test_a_task_s_own_scorers_are_for_its_corpus():
 def test_a_token_on_which_two_spans_meet_has_the_first_one_s_label():
     figure = scored("token", "«Ann|PATIENT»«Lee|DOCTOR»", ("AnnLee", PATIENT))
 
-    assert (1, 1) == (figure["precision"], figure["recall"])
+    assert (figure["precision"], figure["recall"]) == (1, 1)
 
 
 # MEDDOCAN
@@ -165,8 +165,8 @@ def triples(marked, *said, conventions=PLAIN):
 def test_meddocan_ner_needs_type_and_offsets_and_span_offsets_alone():
     ner, span, _ = triples(MARKED, *SAID)
 
-    assert (1, 4, 3) == ner
-    assert (2, 4, 3) == span
+    assert ner == (1, 4, 3)
+    assert span == (2, 4, 3)
 
 
 def test_meddocan_merged_takes_a_name_said_in_two_parts_as_right():
@@ -174,8 +174,8 @@ def test_meddocan_merged_takes_a_name_said_in_two_parts_as_right():
         "«Ann Lee|PATIENT» ok", ("Ann", PATIENT), ("Lee", PATIENT)
     )
 
-    assert (0, 2, 1) == strict
-    assert (1, 1, 1) == merged_ones
+    assert strict == (0, 2, 1)
+    assert merged_ones == (1, 1, 1)
 
 
 def test_meddocan_merged_still_counts_what_is_missed_and_what_is_false():
@@ -185,14 +185,14 @@ def test_meddocan_merged_still_counts_what_is_missed_and_what_is_false():
         ("now", DATE),
     )
 
-    assert (1, 2, 2) == merged_ones
+    assert merged_ones == (1, 2, 2)
 
 
 def test_spans_merge_over_marks_and_not_over_letters_or_digits():
     text = "ab, (cd) e fg"
     spans = [Span(0, 2), Span(5, 7), Span(11, 13)]
 
-    assert {Span(0, 7), Span(11, 13)} == merged(text, spans)
+    assert merged(text, spans) == {Span(0, 7), Span(11, 13)}
 
 
 def test_meddocan_counts_marks_without_counterpart_too():
@@ -202,7 +202,7 @@ def test_meddocan_counts_marks_without_counterpart_too():
         "«varon|SEXO» «Lee|N»", ("Lee", PATIENT), conventions=conventions
     )
 
-    assert (1, 1, 2) == ner
+    assert ner == (1, 1, 2)
 
 
 # Properties

@@ -65,11 +65,12 @@ def test_spans_are_read_with_our_labels_and_sorted_by_position(tmp_path):
 
     [document] = read_corpus(lines(tmp_path, [row])).documents
 
-    assert "7" == document.id
-    assert [(Span(0, 3), "PATIENT", PATIENT), (Span(4, 9), "DATE", Label.DATE)] == [
-        (each.span, each.tag, each.label) for each in document.spans
+    assert document.id == "7"
+    assert [(each.span, each.tag, each.label) for each in document.spans] == [
+        (Span(0, 3), "PATIENT", PATIENT),
+        (Span(4, 9), "DATE", Label.DATE),
     ]
-    assert (Span(10, 15),) == document.decoys
+    assert document.decoys == (Span(10, 15),)
 
 
 def test_an_asq_value_stands_wherever_it_occurs_as_a_word(tmp_path):
@@ -86,15 +87,17 @@ def test_an_asq_value_stands_wherever_it_occurs_as_a_word(tmp_path):
     file = lines(tmp_path / "asq-phi", [row], "queries.jsonl")
     [document] = read_corpus(file).documents
 
-    assert [(0, 0), (8, 1), (14, 0)] == [
-        (each.span.start, each.value) for each in document.spans
+    assert [(each.span.start, each.value) for each in document.spans] == [
+        (0, 0),
+        (8, 1),
+        (14, 0),
     ]
 
 
 def test_a_value_that_never_stands_alone_is_sought_inside_words():
-    assert [Span(1, 3)] == occurrences("x12y", "12")
-    assert [] == occurrences("x12y", "13")
-    assert [] == occurrences("x12y", "")
+    assert occurrences("x12y", "12") == [Span(1, 3)]
+    assert occurrences("x12y", "13") == []
+    assert occurrences("x12y", "") == []
 
 
 def test_brat_offsets_are_characters_and_line_ends_count(tmp_path):
@@ -105,8 +108,8 @@ def test_brat_offsets_are_characters_and_line_ends_count(tmp_path):
 
     documents = read_corpus(tmp_path).documents
 
-    assert ["a", "b"] == [each.id for each in documents]
-    assert [Span(8, 15)] == [each.span for each in documents[1].spans]
+    assert [each.id for each in documents] == ["a", "b"]
+    assert [each.span for each in documents[1].spans] == [Span(8, 15)]
 
 
 def test_the_pieces_of_a_brat_mark_are_one_value(tmp_path):
@@ -115,8 +118,9 @@ def test_the_pieces_of_a_brat_mark_are_one_value(tmp_path):
 
     [document] = read_corpus(tmp_path).documents
 
-    assert [(Span(0, 3), 0), (Span(6, 9), 0)] == [
-        (each.span, each.value) for each in document.spans
+    assert [(each.span, each.value) for each in document.spans] == [
+        (Span(0, 3), 0),
+        (Span(6, 9), 0),
     ]
 
 
@@ -199,10 +203,10 @@ def test_neutral_tags_are_tags_of_the_corpus(name):
 
 
 def test_the_path_says_whose_conventions_hold():
-    assert "aci-bench" == conventions_for(Path("/data/aci-bench/notes.jsonl")).name
-    assert "meddocan" == conventions_for(Path("/data/meddocan/dev")).name
-    assert "plain" == conventions_for(Path("/data/own.jsonl")).name
-    assert "asq-phi" == conventions_for(Path("/data/own.jsonl"), "asq-phi").name
+    assert conventions_for(Path("/data/aci-bench/notes.jsonl")).name == "aci-bench"
+    assert conventions_for(Path("/data/meddocan/dev")).name == "meddocan"
+    assert conventions_for(Path("/data/own.jsonl")).name == "plain"
+    assert conventions_for(Path("/data/own.jsonl"), "asq-phi").name == "asq-phi"
 
 
 def test_an_unknown_corpus_is_refused_and_the_known_ones_named():
@@ -213,9 +217,9 @@ def test_an_unknown_corpus_is_refused_and_the_known_ones_named():
 def test_a_label_without_a_tag_keeps_its_own_name():
     spoken = conventions_for(Path("x"), "mtsamples")
 
-    assert Label.SSN == spoken.map_label(Label.SSN)
-    assert "ID:SSN" == spoken.tag_of(Label.SSN)
-    assert "PERSON" == spoken.tag_of(Label.DOCTOR)
+    assert spoken.map_label(Label.SSN) == Label.SSN
+    assert spoken.tag_of(Label.SSN) == "ID:SSN"
+    assert spoken.tag_of(Label.DOCTOR) == "PERSON"
 
 
 # Parts
@@ -254,11 +258,11 @@ def test_rows_that_are_none_are_refused(rows):
 def test_rows_are_counted_from_one_and_both_ends_belong_to_them(tmp_path):
     file = lines(tmp_path, ROWS)
 
-    assert ["n1", "n2"] == [
+    assert [
         each.id for each in read_corpus(file, rows=Rows.parse("2-3")).documents
-    ]
-    assert ["n1"] == [d.id for d in read_corpus(file, rows=Rows.parse("2")).documents]
-    assert "rows 2-3" == read_corpus(file, rows=Rows.parse("2-")).part
+    ] == ["n1", "n2"]
+    assert [d.id for d in read_corpus(file, rows=Rows.parse("2")).documents] == ["n1"]
+    assert read_corpus(file, rows=Rows.parse("2-")).part == "rows 2-3"
     with pytest.raises(ConfigError, match="3 documents, none"):
         read_corpus(file, rows=Rows.parse("4-"))
 
@@ -272,7 +276,7 @@ def test_rows_of_a_named_test_part_are_held_out_however_they_are_asked_for(tmp_p
         for asked in ("1-43", "40-44", "44-")
     }
 
-    assert {"1-43": False, "40-44": True, "44-": True} == held
+    assert held == {"1-43": False, "40-44": True, "44-": True}
     assert read_corpus(file, part="all").is_held_out
     assert not read_corpus(file, part="dev").is_held_out
     assert not read_corpus(lines(tmp_path, ROWS), part="all").is_held_out
@@ -293,11 +297,11 @@ def test_another_case_keeps_every_offset(text, case):
 
 
 def test_a_letter_that_would_become_two_stays():
-    assert "STRAßE" == CASES["upper"]("Straße")
+    assert CASES["upper"]("Straße") == "STRAßE"
     document = gold("«Ann|PATIENT» ok", PLAIN)
     corpus = in_case(corpus_of(document, conventions=PLAIN), "upper")
 
-    assert "ANN OK" == corpus.documents[0].text
+    assert corpus.documents[0].text == "ANN OK"
     assert document.spans == corpus.documents[0].spans
 
 
@@ -322,7 +326,7 @@ def test_a_refused_document_finds_nothing_and_is_counted():
 
     said = list(predict(Refusing(), documents))
 
-    assert [False, True] * 80 == [bool(each.refusal) for each in said]
+    assert [bool(each.refusal) for each in said] == [False, True] * 80
     assert all(not each.annotations for each in said)
 
 
@@ -339,7 +343,7 @@ def test_a_system_is_given_the_record_that_a_corpus_has():
 
     list(predict(Noting(), [document]))
 
-    assert [known] == seen
+    assert seen == [known]
 
 
 def test_predictions_are_written_as_brat_that_reads_back(tmp_path):
@@ -351,7 +355,7 @@ def test_predictions_are_written_as_brat_that_reads_back(tmp_path):
 
     assert document.text == again.text
     assert [each.span for each in document.spans] == [each.span for each in again.spans]
-    assert "T1\tPATIENT 6 14\tLee Moss\n" == (tmp_path / "out/n1.ann").read_text()
+    assert (tmp_path / "out/n1.ann").read_text() == "T1\tPATIENT 6 14\tLee Moss\n"
 
 
 def test_an_id_that_leaves_the_folder_is_refused(tmp_path):
@@ -367,10 +371,11 @@ def test_errors_are_told_with_their_context_misses_first():
 
     found = list(errors_in_context(corpus, [say(document.text, ("Foley", PATIENT))]))
 
-    assert [("missed", "PATIENT", "Ann"), ("false", "", "Foley")] == [
-        (each.kind, each.tag, each.inner) for each in found
+    assert [(each.kind, each.tag, each.inner) for each in found] == [
+        ("missed", "PATIENT", "Ann"),
+        ("false", "", "Foley"),
     ]
-    assert "Met " == found[0].before
+    assert found[0].before == "Met "
     assert "Ann" not in repr(found)
 
 
@@ -436,7 +441,7 @@ def test_the_inline_marks_of_2006_become_spans(tmp_path):
         ),
         ("2", []),
     ]
-    assert "\n0042 Seen by Wren & Vole,\non 3/4.\n" == corpus.documents[0].text
+    assert corpus.documents[0].text == "\n0042 Seen by Wren & Vole,\non 3/4.\n"
 
 
 def test_the_stand_off_marks_of_2014_are_checked_against_the_text(tmp_path):
@@ -487,7 +492,7 @@ def test_physionet_notes_that_nobody_read_are_left_out(tmp_path):
 
     corpus = read_corpus(tmp_path, conventions="physionet")
 
-    assert ["7-1", "7-2"] == [each.id for each in corpus.documents]
+    assert [each.id for each in corpus.documents] == ["7-1", "7-2"]
 
 
 @pytest.mark.parametrize(
@@ -539,12 +544,12 @@ def test_documents_begin_at_their_sign_or_with_each_sentence(tmp_path):
 
     corpus = read_corpus(tmp_path, conventions="wikigold")
 
-    assert [
+    assert [(each.id, each.text) for each in corpus.documents] == [
         ("a.conll-1", "Ada\nsat -x-"),
         ("a.conll-2", "fine"),
         ("b.conll.txt-1", "one"),
         ("b.conll.txt-2", "two"),
-    ] == [(each.id, each.text) for each in corpus.documents]
+    ]
 
 
 @pytest.mark.parametrize("row", ["Secret", "Secret B", "Secret B-", "Secret X-PER"])
@@ -577,7 +582,7 @@ def test_the_kind_of_note_is_kept_where_a_line_says_it(tmp_path, key):
 
     kinds = [each.note_type for each in read_corpus(file).documents]
 
-    assert ["Urology", ""] == kinds
+    assert kinds == ["Urology", ""]
 
 
 def test_recall_is_told_by_kind_where_a_corpus_has_kinds():
@@ -590,7 +595,7 @@ def test_recall_is_told_by_kind_where_a_corpus_has_kinds():
     result = evaluate(corpus, [say(document.text, ("Ann", PATIENT))], system="s")
     table = next(t for t in tables_of(result) if t.title.startswith("by kind"))
 
-    assert (("easy", "1", "1.0000"), ("short", "2", "0.5000")) == table.rows
+    assert table.rows == (("easy", "1", "1.0000"), ("short", "2", "0.5000"))
 
 
 def test_without_kinds_there_is_no_such_table():

@@ -60,27 +60,27 @@ def falsely(marked, *said, conventions=PLAIN):
 def test_a_span_is_found_when_every_letter_and_digit_is_covered_by_any_label():
     marked = "Seen «O'Neil, Ann|PATIENT» today."
 
-    assert [True] == found(marked, ("O'Neil, Ann", DOCTOR))
-    assert [True] == found(marked, ("O'Neil", DATE), ("Ann", PATIENT))
-    assert [False] == found(marked, ("O'Neil, An", PATIENT))
+    assert found(marked, ("O'Neil, Ann", DOCTOR)) == [True]
+    assert found(marked, ("O'Neil", DATE), ("Ann", PATIENT)) == [True]
+    assert found(marked, ("O'Neil, An", PATIENT)) == [False]
 
 
 def test_a_title_inside_a_span_need_not_be_covered():
     marked = "Seen by «Dr. Lee|DOCTOR» and «Ann Moss, M.D.|DOCTOR»."
 
-    assert [True, True] == found(marked, ("Lee", DOCTOR), ("Ann Moss", DOCTOR))
-    assert [True, False] == found(marked, ("Lee", DOCTOR), ("Moss", DOCTOR))
+    assert found(marked, ("Lee", DOCTOR), ("Ann Moss", DOCTOR)) == [True, True]
+    assert found(marked, ("Lee", DOCTOR), ("Moss", DOCTOR)) == [True, False]
 
 
 def test_where_titles_are_not_neutral_they_are_letters_as_all_others():
     strict = replace(PLAIN, titles_are_neutral=False)
     marked = "Seen by «Pa Houa|DOCTOR», MD."
 
-    assert [False] == found(marked, ("Houa", DOCTOR), conventions=strict)
-    assert [True] == found(marked, ("Pa Houa", DOCTOR), conventions=strict)
+    assert found(marked, ("Houa", DOCTOR), conventions=strict) == [False]
+    assert found(marked, ("Pa Houa", DOCTOR), conventions=strict) == [True]
     said = ("Pa Houa, MD", DOCTOR)
-    assert ["MD."] == falsely(marked, said, conventions=strict)
-    assert [] == falsely(marked, said)
+    assert falsely(marked, said, conventions=strict) == ["MD."]
+    assert falsely(marked, said) == []
 
 
 def test_notes_that_are_written_for_the_project_have_no_neutral_titles():
@@ -90,70 +90,70 @@ def test_notes_that_are_written_for_the_project_have_no_neutral_titles():
 
 
 def test_a_span_of_titles_alone_must_be_covered():
-    assert [False] == found("Ask «Dr.|DOCTOR» now")
+    assert found("Ask «Dr.|DOCTOR» now") == [False]
 
 
 def test_a_word_is_false_when_a_letter_of_it_is_redacted_and_it_is_not_gold():
     marked = "The Foley of «Ann|PATIENT» held 300 ml."
 
-    assert ["Foley"] == falsely(marked, ("Foley", DOCTOR), ("Ann", PATIENT))
-    assert ["Foley"] == falsely(marked, ("Fo", DOCTOR))
-    assert ["of"] == falsely(marked, ("of Ann", PATIENT))
+    assert falsely(marked, ("Foley", DOCTOR), ("Ann", PATIENT)) == ["Foley"]
+    assert falsely(marked, ("Fo", DOCTOR)) == ["Foley"]
+    assert falsely(marked, ("of Ann", PATIENT)) == ["of"]
 
 
 def test_a_word_that_a_gold_span_ends_in_is_not_false():
-    assert [] == falsely("«Ann|PATIENT»'s leg", ("Ann's", PATIENT))
+    assert falsely("«Ann|PATIENT»'s leg", ("Ann's", PATIENT)) == []
 
 
 def test_marks_and_white_space_are_never_false():
-    assert [] == falsely("pain -- severe", (" -- ", DATE))
+    assert falsely("pain -- severe", (" -- ", DATE)) == []
 
 
 def test_a_title_beside_a_gold_span_is_not_false_and_elsewhere_is():
     marked = "Dr. «Lee|DOCTOR», MD, and the Dr. of Foley"
 
-    assert [] == falsely(marked, ("Dr. Lee, MD", DOCTOR))
-    assert ["Dr.", "of"] == falsely(marked, ("Dr. of", DOCTOR))
+    assert falsely(marked, ("Dr. Lee, MD", DOCTOR)) == []
+    assert falsely(marked, ("Dr. of", DOCTOR)) == ["Dr.", "of"]
 
 
 @pytest.mark.parametrize("age", ["23-year-old", "89", "forty-five", "18 months"])
 def test_ages_under_90_are_neither_sought_nor_false(age):
-    assert [] == found(f"A «{age}|AGE» man")
-    assert [] == falsely(f"A {age} man", (age, AGE))
+    assert found(f"A «{age}|AGE» man") == []
+    assert falsely(f"A {age} man", (age, AGE)) == []
 
 
 @pytest.mark.parametrize("age", ["90", "101-year-old", "ninety-two"])
 def test_ages_over_89_are_sought(age):
-    assert [False] == found(f"A «{age}|AGE» man")
+    assert found(f"A «{age}|AGE» man") == [False]
     assert falsely(f"A {age} man", (age, AGE))
 
 
 @pytest.mark.parametrize("year", ["2004", "1998 to 2001", "the 1990s", "year 2010"])
 def test_years_alone_are_neither_sought_nor_false(year):
-    assert [] == found(f"Since «{year}|DATE» well")
-    assert [] == falsely(f"Since {year} well", (year, DATE))
+    assert found(f"Since «{year}|DATE» well") == []
+    assert falsely(f"Since {year} well", (year, DATE)) == []
 
 
 @pytest.mark.parametrize(
     "date", ["May 2004", "5/2004", "2004-05-01", "20045", "summer"]
 )
 def test_more_than_a_year_is_sought(date):
-    assert [False] == found(f"Since «{date}|DATE» well")
+    assert found(f"Since «{date}|DATE» well") == [False]
 
 
 def test_a_number_is_neutral_only_under_the_label_that_makes_it_so():
-    assert ["23"] == falsely("bed 23", ("23", Label.IDNUM))
+    assert falsely("bed 23", ("23", Label.IDNUM)) == ["23"]
 
 
 def test_a_corpus_may_want_ages_and_years_found():
-    assert [False] == found("A «23|AGE» man", conventions=ALL_SOUGHT)
-    assert ["23"] == falsely("A 23 man", ("23", AGE), conventions=ALL_SOUGHT)
+    assert found("A «23|AGE» man", conventions=ALL_SOUGHT) == [False]
+    assert falsely("A 23 man", ("23", AGE), conventions=ALL_SOUGHT) == ["23"]
 
 
 def test_tags_that_a_corpus_calls_neutral_are_not_sought():
     aci = conventions_for(Path("x"), "aci-bench")
 
-    assert [] == found("«spring of 2019|DATE_YEAR»", conventions=aci)
+    assert found("«spring of 2019|DATE_YEAR»", conventions=aci) == []
 
 
 def test_recall_false_words_and_precision_are_counted_by_hand():
@@ -163,7 +163,7 @@ def test_recall_false_words_and_precision_are_counted_by_hand():
         ("Foley", DOCTOR),
     )
 
-    assert 0.5 == figure["recall"]
+    assert figure["recall"] == 0.5
     assert pytest.approx(1000 / 12) == figure["false per 1,000"]
     assert pytest.approx(2 / 3) == figure["precision (words)"]
     assert figure["specificity"] is None
@@ -208,21 +208,23 @@ def test_a_value_is_found_only_when_each_place_of_it_is():
 
     [compared] = comparisons_of(corpus, [once])
 
-    assert ((PATIENT, False),) == cover(compared).values
-    assert [Span(15, 22)] == [each.span for each in cover(compared).missed]
+    assert cover(compared).values == ((PATIENT, False),)
+    assert [each.span for each in cover(compared).missed] == [Span(15, 22)]
 
 
 def test_recall_is_told_by_label():
     result = covered("«Ann|PATIENT» «Lee|DOCTOR» «May 1|DATE»", ("Ann", DATE))
 
-    assert {"recall DATE": 0, "recall NAME:DOCTOR": 0, "recall NAME:PATIENT": 1} == (
-        figures(recall_by_label([result]))
-    )
+    assert (figures(recall_by_label([result]))) == {
+        "recall DATE": 0,
+        "recall NAME:DOCTOR": 0,
+        "recall NAME:PATIENT": 1,
+    }
 
 
 def test_an_empty_document_has_no_words():
-    assert 0 == covered("").words
-    assert 0 == covered(" \n").words
+    assert covered("").words == 0
+    assert covered(" \n").words == 0
 
 
 TEXT = "Ann Lee 12 saw Bob; Dr. Moss (2004) on May 3, aged 91. Foley! x"
@@ -267,13 +269,13 @@ def test_a_perfect_prediction_finds_all_and_loses_nothing(pairs):
     result = cover(compared)
 
     assert all(ok for _, ok in result.values)
-    assert () == result.false_words
-    assert () == result.missed
+    assert result.false_words == ()
+    assert result.missed == ()
 
 
 def test_a_label_that_the_corpus_never_marks_is_not_charged():
     unmarked = replace(PLAIN, unmarked=frozenset({Label.PROFESSION}))
     said = ("baker", Label.PROFESSION)
 
-    assert [] == falsely("a retired baker", said, conventions=unmarked)
-    assert ["baker"] == falsely("a retired baker", said)
+    assert falsely("a retired baker", said, conventions=unmarked) == []
+    assert falsely("a retired baker", said) == ["baker"]

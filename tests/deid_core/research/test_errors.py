@@ -55,23 +55,23 @@ def classes(marked, *said):
     ],
 )
 def test_a_mark_that_is_not_found_as_it_stands_is_one_error(said, kind):
-    assert {(kind, "NAME:PATIENT"): 1} == classes(NAME, *said)
+    assert classes(NAME, *said) == {(kind, "NAME:PATIENT"): 1}
 
 
 def test_what_is_found_as_it_stands_is_no_error():
-    assert {} == classes(NAME, ("Ann Lee Moss", PATIENT))
+    assert classes(NAME, ("Ann Lee Moss", PATIENT)) == {}
 
 
 def test_what_shares_no_character_with_a_mark_is_spurious_under_its_own_type():
     found = classes(NAME, ("Ann Lee Moss", PATIENT), ("came", DATE))
 
-    assert {(ErrorClass.SPURIOUS, "DATE"): 1} == found
+    assert found == {(ErrorClass.SPURIOUS, "DATE"): 1}
 
 
 def test_one_proposal_over_two_marks_is_two_errors_of_extent_and_none_spurious():
     found = classes("«Ann|PATIENT» «Moss|PATIENT»", ("Ann Moss", PATIENT))
 
-    assert {(ErrorClass.LONG, "NAME:PATIENT"): 2} == found
+    assert found == {(ErrorClass.LONG, "NAME:PATIENT"): 2}
 
 
 def test_shares_are_of_all_errors_and_none_where_there_are_none():
@@ -80,9 +80,9 @@ def test_shares_are_of_all_errors_and_none_where_there_are_none():
     ).compared
     found = error_classes(compared, PLAIN)
 
-    assert 3 == found.total
+    assert found.total == 3
     assert pytest.approx(2 / 3) == found.share(ErrorClass.MISSING)
-    assert 1 == found.of(ErrorClass.MISSING, "NAME:DOCTOR")
+    assert found.of(ErrorClass.MISSING, "NAME:DOCTOR") == 1
     assert error_classes([], PLAIN).share(ErrorClass.MISSING) is None
 
 
@@ -93,10 +93,10 @@ def test_spans_of_one_extent_are_counted_by_what_they_are_taken_for():
         outcome(marked, *said, conventions=ALL_SOUGHT).compared, ALL_SOUGHT
     )
 
-    assert [(("NAME:PATIENT", "NAME:DOCTOR"), 2)] == found.pairs()
-    assert 1 == cell(found, "NAME:DOCTOR", "NAME:DOCTOR")
-    assert 1 == cell(found, "DATE", NOTHING)
-    assert 1 == cell(found, NOTHING, "DATE")
+    assert found.pairs() == [(("NAME:PATIENT", "NAME:DOCTOR"), 2)]
+    assert cell(found, "NAME:DOCTOR", "NAME:DOCTOR") == 1
+    assert cell(found, "DATE", NOTHING) == 1
+    assert cell(found, NOTHING, "DATE") == 1
 
 
 def cell(confusion, row, column):
@@ -112,8 +112,8 @@ def test_tokens_that_nobody_marks_are_counted_too():
         CATEGORIES["blind"],
     )
 
-    assert ("PHI", NOTHING) == found.categories
-    assert [[1, 1], [1, 2]] == found.counts.tolist()
+    assert found.categories == ("PHI", NOTHING)
+    assert found.counts.tolist() == [[1, 1], [1, 2]]
 
 
 def test_kappa_is_what_cohen_counts_by_hand():
@@ -181,12 +181,12 @@ def test_an_evaluation_has_tables_of_errors_and_of_what_is_taken_for_what():
 
     tables = {t.title.partition(":")[0]: t for t in tables_of(result)}
 
-    assert ("all", "1", "0", "0", "0", "0", "1", "1") == tables["errors"].rows[0]
-    assert (
+    assert tables["errors"].rows[0] == ("all", "1", "0", "0", "0", "0", "1", "1")
+    assert tables["taken for each other"].rows == (
         ("1: NAME:PATIENT", "-", "1", "-"),
         ("2: NAME:DOCTOR", "-", "-", "1"),
         ("spurious", "-", "-", "-"),
-    ) == tables["taken for each other"].rows
+    )
 
 
 def test_an_evaluation_tells_errors_and_confusion_as_json_without_any_text():
@@ -196,10 +196,10 @@ def test_an_evaluation_tells_errors_and_confusion_as_json_without_any_text():
 
     values = as_json(result)
 
-    assert [
+    assert values["errors"] == [
         {"class": "missing", "of": "NAME:DOCTOR", "count": 1},
         {"class": "type", "of": "NAME:PATIENT", "count": 1},
-    ] == values["errors"]
+    ]
     assert {"gold": "NAME:DOCTOR", "said": None, "count": 1} in values["confusion"]
 
 

@@ -92,15 +92,15 @@ def test_figures_over_several_corpora_are_of_all_their_marks():
     found = figures([scored(4, 4), scored(6, 1)], category=MAIN)
 
     assert pytest.approx((100, 50, 100 * 10 / 15)) == found.values
-    assert 10 == gold_of([scored(4, 4), scored(6, 1)], MAIN)
-    assert 0 == gold_of([scored(4, 4)], MAIN, "DATE")
+    assert gold_of([scored(4, 4), scored(6, 1)], MAIN) == 10
+    assert gold_of([scored(4, 4)], MAIN, "DATE") == 0
 
 
 def test_a_difference_is_starred_where_it_is_more_than_chance():
     little, much = (figures([scored(40, n)], category=MAIN) for n in (10, 40))
 
     assert p_cell(little.f1, much.f1, 1, star=True).endswith("*")
-    assert "1.0000" == p_cell(much.f1, much.f1, 1, star=True)
+    assert p_cell(much.f1, much.f1, 1, star=True) == "1.0000"
     assert p_of(little.f1, much.f1, 1) < 0.05
 
 
@@ -135,7 +135,7 @@ def test_no_fold_is_tagged_by_a_system_that_learned_it(runner):
         learned = {d.id for d in of_fold[0].learn}
         scored_here = {d.id for p in of_fold for d in p.corpus.documents}
         assert not learned & scored_here
-        assert 20 == len(learned) + len(scored_here)
+        assert len(learned) + len(scored_here) == 20
         # One model for that fold of every corpus.
         assert of_fold[0].learn == of_fold[1].learn
 
@@ -148,16 +148,16 @@ def test_pieces_of_a_corpus_are_put_together_in_order_with_their_times():
     )
 
     ids = [document.id for document in found.corpus.documents]
-    assert ["a0", "a1", "b0", "b1", "b2"] == ids
-    assert [1, 1, 0, 0, 0] == [len(p.annotations) for p in found.output.predictions]
-    assert (2.0, 4.0) == (found.output.tag_s, found.output.train_s)
+    assert ids == ["a0", "a1", "b0", "b1", "b2"]
+    assert [len(p.annotations) for p in found.output.predictions] == [1, 1, 0, 0, 0]
+    assert (found.output.tag_s, found.output.train_s) == (2.0, 4.0)
 
 
 def test_a_preset_takes_other_options_of_its_tagger_and_keeps_its_own():
     config = systems.with_tagger("hybrid", outside_bias=1.5)
 
     tagger = config.options["tagger"]
-    assert (1.5, 0.3) == (tagger.outside_bias, tagger.threshold)
+    assert (tagger.outside_bias, tagger.threshold) == (1.5, 0.3)
 
 
 def test_two_annotators_agree_alike_whoever_is_called_gold():
@@ -188,7 +188,7 @@ def test_what_the_gold_marks_leave_open_is_no_disagreement_of_annotators():
 
     assert marks.predictions == annotators.penalized(of, with_more).predictions
     pairs = annotators._pairs(of, {"a": marks, "b": with_more})
-    assert {100.0} == {figures([e], category=MAIN).values[2] for e in pairs.values()}
+    assert {figures([e], category=MAIN).values[2] for e in pairs.values()} == {100.0}
 
 
 def test_given_names_are_set_beside_full_names_with_and_without_title():
@@ -217,10 +217,10 @@ def test_a_second_persons_folder_is_read_beside_the_corpus_at_hand(runner, tmp_p
 
     here, there = annotators.second_annotation(runner)
 
-    assert ["two2", "two3", "two4"] == [each.id for each in here.documents]
-    assert [1, 1, 0] == [len(each.spans) for each in there.documents]
+    assert [each.id for each in here.documents] == ["two2", "two3", "two4"]
+    assert [len(each.spans) for each in there.documents] == [1, 1, 0]
     said = SystemOutput.of_gold(there.documents)
-    assert [1, 1, 0] == [len(each.annotations) for each in said.predictions]
+    assert [len(each.annotations) for each in said.predictions] == [1, 1, 0]
 
 
 def test_a_second_persons_folder_of_other_notes_is_refused(runner, tmp_path):
@@ -248,7 +248,7 @@ def test_without_a_second_person_the_finding_on_people_cannot_be_told(runner):
 
     found = annotators._of_people({}, 1)
 
-    assert [None, None] == [each.holds for each in found]
+    assert [each.holds for each in found] == [None, None]
     assert all("--second-annotator" in each.figures for each in found)
 
 
@@ -261,7 +261,7 @@ def test_a_system_is_no_worse_than_a_person_unless_chance_cannot_explain_it():
             ("gold", "ours"): Scored(of, saying(of, ours)),
         }
 
-    assert [True, True] == [f.holds for f in annotators._of_people(pairs(39, 40), 1)]
+    assert [f.holds for f in annotators._of_people(pairs(39, 40), 1)] == [True, True]
     assert not annotators._of_people(pairs(40, 5), 1)[0].holds
 
 
@@ -300,7 +300,7 @@ def test_short_names_and_trade_names_that_are_frequent_words_are_left_out(tmp_pa
         "WATER,ingredient,x\nASPIRIN,trade,x\n"
     )
 
-    assert ["aspirin", "water"] == read_names(tmp_path)
+    assert read_names(tmp_path) == ["aspirin", "water"]
 
 
 def test_without_the_list_of_drugs_the_file_is_named(tmp_path):
@@ -430,10 +430,10 @@ def test_scores_and_decoys_falsely_taken_are_counted_by_kind():
     )
     each = [Scored(of, SystemOutput((Prediction(taken),), 0.0))]
 
-    assert {
+    assert dict(missed._false(each)) == {
         ("NAME", "capitalised word"): 1,
         ("NAME", "device or eponym"): 1,
         ("DATE", "score (2/10)"): 1,
-    } == dict(missed._false(each))
-    assert (1, 1) == missed._fractions(each)
-    assert [True, True] == [f.holds for f in missed._false_findings("x", each)]
+    }
+    assert missed._fractions(each) == (1, 1)
+    assert [f.holds for f in missed._false_findings("x", each)] == [True, True]

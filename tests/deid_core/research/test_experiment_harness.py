@@ -91,7 +91,7 @@ def test_every_document_is_scored_once_and_never_learned_in_its_own_fold(split):
     for fold in found:
         learned = {each.id for each in fold.learn}
         assert learned.isdisjoint(each.id for each in fold.corpus.documents)
-        assert 10 == len(learned) + len(fold.corpus.documents)
+        assert len(learned) + len(fold.corpus.documents) == 10
 
 
 def test_a_published_system_learns_once_and_is_found_again(split, tmp_path):
@@ -115,7 +115,7 @@ def test_another_corpus_or_variant_is_another_model(split, tmp_path):
         for chosen in (split, other)
     }
 
-    assert 4 == len(places)
+    assert len(places) == 4
 
 
 def test_only_leaves_out_every_other_feature_group():
@@ -130,7 +130,7 @@ def test_only_leaves_out_every_other_feature_group():
 def test_what_is_changed_is_the_recipe_that_is_trained():
     changed = Variant("mcrf1", tokenizer="words", learning=(("c2", 1.0),)).changed()
 
-    assert ("words", 1.0) == (changed.tokenizer, changed.options.c2)
+    assert (changed.tokenizer, changed.options.c2) == ("words", 1.0)
 
 
 def test_figures_are_percent_in_the_classes_of_the_system():
@@ -139,9 +139,9 @@ def test_figures_are_percent_in_the_classes_of_the_system():
     right = figures([Scored(of, perfect(of))], category=classes_of("uza-rf10"))
     none = figures([Scored(of, silent(of))], category=classes_of("uza-rf10"))
 
-    assert (100.0, 100.0, 100.0) == right.values
-    assert ("0.00", "0.00", "0.00") == none.cells
-    assert 1.0 == coverage_of(Scored(of, perfect(of)))["recall"].value
+    assert right.values == (100.0, 100.0, 100.0)
+    assert none.cells == ("0.00", "0.00", "0.00")
+    assert coverage_of(Scored(of, perfect(of)))["recall"].value == 1.0
 
 
 def test_a_difference_on_all_documents_is_no_chance():
@@ -190,12 +190,12 @@ def test_a_report_is_written_as_page_values_and_pictures(tmp_path):
     index = write_index(tmp_path, ["absent", "trial"])
 
     pictures = sorted(each.name for each in page.parent.glob("*.png"))
-    assert ["some-bars.png", "some-lines.png"] == pictures
+    assert pictures == ["some-bars.png", "some-lines.png"]
     png = (page.parent / "some-bars.png").read_bytes()
     assert png.startswith(b"\x89PNG")
     assert len(png) > 5_000
     values = orjson.loads((page.parent / "report.json").read_bytes())
-    assert "It grows" == values["findings"][0]["claim"]
+    assert values["findings"][0]["claim"] == "It grows"
     text = index.read_text("utf-8")
     assert "(trial/README.md)" in text
     assert "| It sings | Nobody 2000, Table 3 | can't be told | no ears |" in text
@@ -262,8 +262,8 @@ def test_words_are_what_white_space_parts_with_marks_at_their_ends_apart():
     phi = phi_of(scored([SEEN], []))
 
     # Seen : Ann Marlow , on 3/4/2011 ( again ) .
-    assert 11 == phi.words.sum()
-    assert (0, 3, 0, 8) == phi.table
+    assert phi.words.sum() == 11
+    assert phi.table == (0, 3, 0, 8)
 
 
 def test_phi_and_what_is_none_are_scored_alike():
@@ -272,11 +272,11 @@ def test_phi_and_what_is_none_are_scored_alike():
         scored([SEEN], [(false, Label.CITY), (place(NAME), Label.DOCTOR)]),
     )
 
-    assert (2, 1, 1, 7) == phi.table
+    assert phi.table == (2, 1, 1, 7)
     p, r, _ = phi.phi.values
     assert (round(100 * 2 / 3, 6), round(100 * 2 / 3, 6)) == (round(p, 6), round(r, 6))
     p, r, _ = phi.rest.values
-    assert (100 * 7 / 8, 100 * 7 / 8) == (p, r)
+    assert (p, r) == (100 * 7 / 8, 100 * 7 / 8)
 
 
 def test_recall_is_by_any_label_and_precision_by_the_column():
@@ -284,11 +284,11 @@ def test_recall_is_by_any_label_and_precision_by_the_column():
         scored([SEEN], [(place(NAME), Label.DOCTOR), (place(DATE), Label.DATE)]),
     )
 
-    assert (0.0, 100.0) == found.values(PATIENT)[:2]
-    assert (0.0, 0.0) == found.values(OTHERS)[:2]
-    assert (100.0, 100.0, 100.0) == found.values(DATES)
+    assert found.values(PATIENT)[:2] == (0.0, 100.0)
+    assert found.values(OTHERS)[:2] == (0.0, 0.0)
+    assert found.values(DATES) == (100.0, 100.0, 100.0)
     p, r, f = found.values()
-    assert (60.0, 100.0, 75.0) == (p, r, f)
+    assert (p, r, f) == (60.0, 100.0, 75.0)
 
 
 def test_titles_kin_and_initials_beside_a_name_count_nowhere():
@@ -321,5 +321,5 @@ def test_titles_kin_and_initials_beside_a_name_count_nowhere():
 def test_what_is_none_and_taken_counts_against_its_column():
     found = columns_of(scored([SEEN], [((0, 4), Label.PHONE)]))
 
-    assert (0.0, 0.0, 0.0) == found.values(IDS)
-    assert 1 == found.predicted.sum()
+    assert found.values(IDS) == (0.0, 0.0, 0.0)
+    assert found.predicted.sum() == 1

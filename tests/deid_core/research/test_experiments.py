@@ -71,8 +71,8 @@ def test_each_class_is_learned_alone_and_left_out(models, monkeypatch):
         for title in ("One feature class alone", "One feature class left out")
     )
     there = [name for name in CLASSES if name not in ("syntactic bigrams", "MeSH")]
-    assert ["all classes", *there] == [row[0] for row in alone.rows]
-    assert [*there, "word, orthography"] == [row[0] for row in without.rows][1:]
+    assert [row[0] for row in alone.rows] == ["all classes", *there]
+    assert [row[0] for row in without.rows][1:] == [*there, "word, orthography"]
     rows = {row[0]: row[1:] for row in alone.rows}
     assert float(rows["all classes"][2]) > 90
     assert rows["all classes"] != rows["headings"]
@@ -82,9 +82,9 @@ def test_kernels_learn_the_same_documents(models):
     report = stat_deid.kernels(quick_runner(models))
 
     found = table(report, "Kernels")
-    assert ["linear", "quadratic", "gaussian"] == [*found]
+    assert [*found] == ["linear", "quadratic", "gaussian"]
     assert all(float(row[2]) > 50 for row in found.values())
-    assert ("89.1", "79.7") == table(report, "Table 3")["linear"][:2]
+    assert table(report, "Table 3")["linear"][:2] == ("89.1", "79.7")
 
 
 def test_a_smaller_part_of_the_training_text_is_held_by_every_larger_one(models):
@@ -100,7 +100,7 @@ def test_more_text_is_told_with_its_figures(models):
     report = stat_deid.training_size(quick_runner(models))
 
     rows = table(report, "Training text")
-    assert ["1", "2", "5", "10", "20", "40"] == [row[-1] for row in rows.values()]
+    assert [row[-1] for row in rows.values()] == ["1", "2", "5", "10", "20", "40"]
     first, *_, last = (float(row[1]) for row in rows.values())
     [recall] = verdicts(report, "recall grows with the training text")
     assert recall in ((True, None) if last > first else (False, None))
@@ -112,9 +112,9 @@ def test_table_2_is_told_to_be_swapped_by_arithmetic(models, monkeypatch):
 
     report = stat_deid.phi_confusion(quick_runner(models))
 
-    assert [True] == verdicts(report, "two kinds of error swapped")
+    assert verdicts(report, "two kinds of error swapped") == [True]
     read = table(report, "Their Table 2, as their figures ask for")
-    assert ("9,013", "243") == read["taken for PHI"]
+    assert read["taken for PHI"] == ("9,013", "243")
 
 
 @pytest.mark.long
@@ -123,10 +123,10 @@ def test_runs_withhold_a_tenth_of_the_same_letters(models):
 
     assert "27 of them and scores 3" in report.set_up[0]
     classes = next(t for t in report.tables if t.title.startswith("By class"))
-    assert ("Name", "Date", "Address", "ID", "Hospital") == classes.columns[1:6]
+    assert classes.columns[1:6] == ("Name", "Date", "Address", "ID", "Hospital")
     raised = table(report, "Letters of another quality")
     assert {"uza-rf10, in capitals", "uza-oosvm, letters as they are"} <= {*raised}
-    assert 3 == len(verdicts(report, "Name in capitals loses recall"))
+    assert len(verdicts(report, "Name in capitals loses recall")) == 3
 
 
 WARD = (
@@ -155,14 +155,14 @@ def test_names_of_the_record_are_detected_at_every_threshold(models):
     report = nus(made)
 
     rows = table(report, "Patients' names by threshold")
-    assert 12 == len(rows)
+    assert len(rows) == 12
     recall = {threshold: float(row[1]) for threshold, row in rows.items()}
     assert 0.0 == recall["0.00"] < recall["0.05"] < recall["0.33"] == 100.0
-    assert [True] == verdicts(report, "all of the patient's own name is found")
+    assert verdicts(report, "all of the patient's own name is found") == [True]
     for claim in ("2/7 is falsely", "1/12 is falsely", "LOW is falsely"):
-        assert [True] == verdicts(report, claim)
+        assert verdicts(report, claim) == [True]
     false = table(report, "Their example of false ones")
-    assert ("left", "left", "left") == false["hybrid"]
+    assert false["hybrid"] == ("left", "left", "left")
 
 
 def test_without_notes_with_records_nus_is_refused(models):
@@ -188,10 +188,10 @@ def test_seen_and_unseen_are_told_by_letters_alone():
     classify = unseen._classifier(unseen._marked, (note(0),), (note(0), note(1)))
 
     name = note(0).spans[0].span
-    assert "seen" == classify(note(0).text[name.start : name.end].upper())
+    assert classify(note(0).text[name.start : name.end].upper()) == "seen"
     other = note(1).spans[0].span
     assert classify(note(1).text[other.start : other.end]) is None
-    assert "unseen" == classify("Nobody Ever")
+    assert classify("Nobody Ever") == "unseen"
 
 
 @pytest.mark.skipif(

@@ -17,25 +17,25 @@ def measure(part, whole, **options):
 
 
 def test_a_measure_is_a_share_of_sums():
-    assert 0.5 == measure([1, 2, 0], [2, 2, 2]).value
-    assert 250 == measure([1], [4], scale=1000).value
+    assert measure([1, 2, 0], [2, 2, 2]).value == 0.5
+    assert measure([1], [4], scale=1000).value == 250
     assert measure([0], [0]).value is None
 
 
 def test_a_measure_by_document_is_the_mean_share_of_documents_that_have_one():
-    assert 0.75 == measure([1, 1, 0], [1, 2, 0], by_document=True).value
+    assert measure([1, 1, 0], [1, 2, 0], by_document=True).value == 0.75
 
 
 def test_a_measure_of_classes_is_the_mean_share_of_classes_that_there_are():
     part, whole = np.array([[1, 0, 0], [1, 1, 0]]), np.array([[2, 1, 0], [2, 1, 0]])
 
-    assert 0.5 == Measure("macro", part, whole).value
+    assert Measure("macro", part, whole).value == 0.5
 
 
 def test_weights_choose_documents():
     weights = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 
-    assert [1.0, 0.5, 0.6] == measure([1, 2], [1, 4]).values(weights).tolist()
+    assert measure([1, 2], [1, 4]).values(weights).tolist() == [1.0, 0.5, 0.6]
 
 
 def test_an_interval_holds_the_value_and_narrows_with_more_documents():
@@ -47,7 +47,7 @@ def test_an_interval_holds_the_value_and_narrows_with_more_documents():
     assert wide.low < 0.5 < wide.high
     assert wide.low < narrow.low < 0.5 < narrow.high < wide.high
     # The normal interval of a share of 400: 0.5 +- 0.049.
-    assert (0.451, 0.549) == pytest.approx((narrow.low, narrow.high), abs=0.01)
+    assert pytest.approx((narrow.low, narrow.high), abs=0.01) == (0.451, 0.549)
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_another():
@@ -58,8 +58,8 @@ def test_the_same_seed_gives_the_same_interval_and_another_another():
 
 
 def test_what_has_no_value_has_no_interval():
-    assert [None] == intervals([measure([0, 0], [0, 0])], seed=1)
-    assert [] == intervals([], seed=1)
+    assert intervals([measure([0, 0], [0, 0])], seed=1) == [None]
+    assert intervals([], seed=1) == []
 
 
 def test_p_is_that_of_all_exchanges():
@@ -69,7 +69,7 @@ def test_p_is_that_of_all_exchanges():
 
     found = difference(one, other, seed=3, shuffles=20_000)
 
-    assert (1, 0) == (found.one, found.other)
+    assert (found.one, found.other) == (1, 0)
     assert pytest.approx(2 / 256, abs=0.002) == found.p
 
 
@@ -87,7 +87,7 @@ def test_p_counts_exchanges_that_are_as_large():
 def test_equal_systems_do_not_differ():
     one = measure([1, 0, 1], [1, 1, 1])
 
-    assert 1 == difference(one, one, seed=1, shuffles=500).p
+    assert difference(one, one, seed=1, shuffles=500).p == 1
 
 
 def test_the_order_of_two_systems_does_not_matter():

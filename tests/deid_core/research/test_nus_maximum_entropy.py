@@ -45,7 +45,7 @@ def test_the_names_of_the_record_and_those_after_an_honorific_are_names():
 
 
 def test_clinical_words_are_none():
-    assert [] == names_in("Pt alert, nil fever, Imperssion: Acute appendicitis")
+    assert names_in("Pt alert, nil fever, Imperssion: Acute appendicitis") == []
 
 
 def test_the_ratio_is_the_main_feature():
@@ -60,26 +60,28 @@ def test_the_ratio_is_the_main_feature():
 def test_each_feature_says_what_it_is_called():
     seen, kowalsky, _by, _dr, smith, pain = features("Seen: Kowalsky by Dr Smith PAIN")
 
-    assert (1.0, 0.125) == (seen["edit_ratio"], kowalsky["edit_ratio"])
-    assert (1.0, 0.0) == (smith["honorific_before"], kowalsky["honorific_before"])
-    assert (1.0, 0.0) == (pain["english_word"], kowalsky["english_word"])
-    assert (0.0, 0.0, 1.0) == tuple(
-        word["proper_noun"] for word in (seen, kowalsky, smith)
+    assert (seen["edit_ratio"], kowalsky["edit_ratio"]) == (1.0, 0.125)
+    assert (smith["honorific_before"], kowalsky["honorific_before"]) == (1.0, 0.0)
+    assert (pain["english_word"], kowalsky["english_word"]) == (1.0, 0.0)
+    assert tuple(word["proper_noun"] for word in (seen, kowalsky, smith)) == (
+        0.0,
+        0.0,
+        1.0,
     )
-    assert (1.0, 0.0) == (pain["capitals"], smith["capitals"])
-    assert (1.0, 0.0) == (smith["person"], pain["person"])
-    assert [1.0] == [each["place"] for each in features("Boston")]
+    assert (pain["capitals"], smith["capitals"]) == (1.0, 0.0)
+    assert (smith["person"], pain["person"]) == (1.0, 0.0)
+    assert [each["place"] for each in features("Boston")] == [1.0]
 
 
 def test_without_a_record_no_word_is_near():
-    assert [1.0] == [each["edit_ratio"] for each in features("Kowalski", tokens=())]
-    assert [] == features("")
+    assert [each["edit_ratio"] for each in features("Kowalski", tokens=())] == [1.0]
+    assert features("") == []
 
 
 def test_a_name_is_what_is_likelier_a_name_than_none():
     model = Model((-2.0, 1.0), 0.5)
 
-    assert [True, False] == model.are_names(np.array([[0, 0], [1.0, 1.0]])).tolist()
+    assert model.are_names(np.array([[0, 0], [1.0, 1.0]])).tolist() == [True, False]
 
 
 def test_a_model_of_other_features_refuses_to_start(monkeypatch):

@@ -102,7 +102,7 @@ def test_the_other_detectors_read_each_note_once(corpus, monkeypatch):
     for bias in (0.0, 1.0, 2.0):
         sweep.output(outside_bias=bias)
 
-    assert ["known", "lexicon", "rules"] == sorted(calls)
+    assert sorted(calls) == ["known", "lexicon", "rules"]
 
 
 @pytest.mark.long
@@ -135,8 +135,8 @@ def test_settings_move_on_a_line_and_stay_in_their_range():
 
     assert outside[0] < outside[1] < outside[2]
     assert outside[0] + outside[2] == pytest.approx(2 * outside[1])
-    assert 10.0 == outside[3]
-    assert 0.0 == experiment.settings(100)["threshold"]
+    assert outside[3] == 10.0
+    assert experiment.settings(100)["threshold"] == 0.0
 
 
 @pytest.mark.long
@@ -157,16 +157,16 @@ def test_the_report_names_what_is_left_out_and_compares_the_rest(
     tables = {each.title: each for each in report.tables}
     rows = {row[:2]: row[2:] for row in tables["dense notes, US: systems"].rows}
     systems = [name for name, case in rows if case == "as-is"]
-    assert ["hybrid", "hybrid-recall"] == systems[:2]
+    assert systems[:2] == ["hybrid", "hybrid-recall"]
     assert "deduce" in systems
     # Ann Zorblat, Linehan, Okafor, Bert, Marta Quill; neither the date nor the phone.
-    assert "0.7143" == rows["deduce", "as-is"][0]
-    assert "0.0000" == rows["deduce", "lower"][0]
+    assert rows["deduce", "as-is"][0] == "0.7143"
+    assert rows["deduce", "lower"][0] == "0.0000"
     assert rows["hybrid-recall", "as-is"][0] >= rows["hybrid", "as-is"][0]
     curve = tables["dense notes, US: our curve"].rows
-    assert ["0 (hybrid)", "1 (hybrid-recall)"] == [r[0] for r in curve if "(" in r[0]]
+    assert [r[0] for r in curve if "(" in r[0]] == ["0 (hybrid)", "1 (hybrid-recall)"]
     classes = tables["dense notes, US: recall by class"].rows
-    assert "STAFF" == classes[0][0]
+    assert classes[0][0] == "STAFF"
     [finding] = [each for each in report.findings if "deduce" in each.claim]
     assert "0.714 at" in finding.figures
     for text in ("Zorblat", "Linehan", "Okafor"):

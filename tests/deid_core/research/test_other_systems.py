@@ -47,8 +47,8 @@ def test_spans_are_those_of_the_system_by_name_of_the_texts(libraries):
 
     answer = ask("deduce", texts, wanted=SPANS, libraries=libraries)
 
-    assert "deduce 9.9, Dutch rules" == answer["title"]
-    assert {"a": [[[8, 15]], []], "b": [[[0, 3], [8, 11]]]} == answer["spans"]
+    assert answer["title"] == "deduce 9.9, Dutch rules"
+    assert answer["spans"] == {"a": [[[8, 15]], []], "b": [[[0, 3], [8, 11]]]}
 
 
 def test_seconds_are_of_processor_time(libraries):
@@ -62,7 +62,7 @@ def test_seconds_are_of_processor_time(libraries):
 def test_a_text_on_which_a_system_fails_has_no_spans(libraries):
     answer = ask("deduce", {"a": ["crash", "Ann"]}, wanted=SPANS, libraries=libraries)
 
-    assert {"a": [None, [[0, 3]]]} == answer["spans"]
+    assert answer["spans"] == {"a": [None, [[0, 3]]]}
 
 
 def test_a_system_that_fails_is_named_without_the_text(libraries):
@@ -85,7 +85,7 @@ def test_a_system_that_is_not_installed_is_missing(system, tmp_path):
 
     answer = ask(system, {"a": ["note"]}, wanted=SPANS, libraries=tmp_path)
 
-    assert {"missing"} == answer.keys()
+    assert answer.keys() == {"missing"}
     assert "No module named" in answer["missing"] or "spaCy" in answer["missing"]
 
 

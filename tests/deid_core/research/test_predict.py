@@ -61,8 +61,8 @@ def test_predictions_come_in_the_corpus_order_from_systems_that_did_not_learn_th
 
     said = cross_validated(corpus(), 5, 1, system_of)
 
-    assert 5 == len(learned)
-    assert 11 == len(said)
+    assert len(learned) == 5
+    assert len(said) == 11
     for note, each in zip(NOTES, said, strict=True):
         [found] = each.annotations
         assert note.text[found.span.start : found.span.end].startswith("Name")

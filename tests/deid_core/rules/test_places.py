@@ -17,9 +17,9 @@ STATES = words(
 def test_finds_city_state_and_zip_apart(state, zip_code):
     text = f"12 Oak St, Fall River, {state} {zip_code}."
 
-    assert {Label.ZIP} == labels_of(text, zip_code)
-    assert {Label.STATE} == labels_of(text, state)
-    assert {Label.CITY} == labels_of(text, "Fall River")
+    assert labels_of(text, zip_code) == {Label.ZIP}
+    assert labels_of(text, state) == {Label.STATE}
+    assert labels_of(text, "Fall River") == {Label.CITY}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_finds_what_stands_between_the_marks(subtests):
 def test_leaves_alone_what_it_must_not_find(subtests):
     for rule, text in NOT_FOUND:
         with subtests.test(rule=rule.name, example=text):
-            assert [] == spans_of((rule,), text)
+            assert spans_of((rule,), text) == []
 
 
 def test_every_match_holds_what_its_rule_says(subtests):
@@ -62,9 +62,9 @@ def test_a_pattern_is_not_tried_where_nothing_of_what_it_holds_stands():
     held = a_rule(lookbehind=1, window=8, must_contain=re.compile("[0-9]"))
     text = "ward five " + FILLER + "ward 7"
 
-    assert [text[-1:]] == [text[s:e] for s, e in spans_of((held,), text)]
+    assert [text[s:e] for s, e in spans_of((held,), text)] == [text[-1:]]
     never = a_rule(lookbehind=1, window=8, must_contain=re.compile("x"))
-    assert [] == spans_of((never,), text)
+    assert spans_of((never,), text) == []
 
 
 def test_has_examples_of_both_kinds(subtests):
@@ -111,26 +111,26 @@ def test_finds_its_examples_in_the_middle_of_a_note(subtests):
     ],
 )
 def test_no_rule_touches_clinical_text(text):
-    assert [] == spans_of(RULES, text)
+    assert spans_of(RULES, text) == []
 
 
 def test_says_which_rule_proposed():
     [annotations] = RuleDetector((a_rule(),))([Document("d1", "in ward 12")])
 
-    assert [Annotation(Span(8, 10), Label.IDNUM, 0.5, "rules", "ward")] == annotations
+    assert annotations == [Annotation(Span(8, 10), Label.IDNUM, 0.5, "rules", "ward")]
 
 
 def test_proposals_keep_the_order_of_the_documents():
     documents = [Document("a", "ward 1"), Document("b", ""), Document("c", "ward 2")]
 
-    assert [1, 0, 1] == [len(found) for found in RuleDetector((a_rule(),))(documents)]
+    assert [len(found) for found in RuleDetector((a_rule(),))(documents)] == [1, 0, 1]
 
 
 def test_the_second_look_can_refuse():
     rule = a_rule(is_valid=lambda match: match["phi"] != "12")
 
-    assert [(5, 7)] == spans_of((rule,), "ward 13")
-    assert [] == spans_of((rule,), "ward 12")
+    assert spans_of((rule,), "ward 13") == [(5, 7)]
+    assert spans_of((rule,), "ward 12") == []
 
 
 def test_refuses_two_rules_of_one_name():
@@ -149,7 +149,7 @@ def test_proposals_are_in_the_order_of_the_names_of_rules():
 
     [annotations] = RuleDetector(rules)([Document("d1", "ward 12")])
 
-    assert ["a", "b", "c"] == [each.rule for each in annotations]
+    assert [each.rule for each in annotations] == ["a", "b", "c"]
 
 
 def test_the_guide_shows_a_rule_that_works():
@@ -163,7 +163,7 @@ def test_the_guide_shows_a_rule_that_works():
         text, expected = read_marks(marked)
         assert expected == spans_of((ward,), text)
     for text in ward.not_found:
-        assert [] == spans_of((ward,), text)
+        assert spans_of((ward,), text) == []
 
 
 @given(st.text())
@@ -205,4 +205,4 @@ def test_hostile_text_takes_linear_time(part):
     """
     text = part * (200_000 // len(part))
 
-    assert 1 == len(DETECT_ALL([Document("d1", text)]))
+    assert len(DETECT_ALL([Document("d1", text)])) == 1

@@ -55,7 +55,7 @@ def test_the_title_stays(subtests):
         text = f"Seen with {title.title()}. Smith today."
         [annotations] = DETECT_ALL([Document("d1", text)])
         with subtests.test(title=title):
-            assert {"Smith"} == {text[a.span.start : a.span.end] for a in annotations}
+            assert {text[a.span.start : a.span.end] for a in annotations} == {"Smith"}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_title_stays(subtests):
 def test_tells_patients_from_those_who_treat_them(text, label):
     name = next(part.strip(",.") for part in text.split() if "smith" in part.lower())
 
-    assert {label} == labels_of(text, name)
+    assert labels_of(text, name) == {label}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_tells_patients_from_those_who_treat_them(text, label):
 def test_never_reads_a_name_across_a_line(title, line_break):
     [annotations] = DETECT_ALL([Document("d1", f"{title}{line_break}Brian White")])
 
-    assert [] == annotations
+    assert annotations == []
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_never_reads_a_name_across_a_line(title, line_break):
 def test_titles_that_are_words_stay_quiet(text):
     [annotations] = DETECT_ALL([Document("d1", text)])
 
-    assert [] == annotations
+    assert annotations == []
 
 
 def test_a_name_ends_before_its_possessive():
-    assert {Label.PATIENT} == labels_of("Mrs. Garcia's son", "Garcia")
+    assert labels_of("Mrs. Garcia's son", "Garcia") == {Label.PATIENT}
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_finds_the_initials_of_who_typed(initials):
 def test_two_abbreviations_are_no_typist(text):
     [annotations] = DETECT_ALL([Document("d1", f"Exam:\n{text}")])
 
-    assert [] == annotations
+    assert annotations == []

@@ -90,7 +90,7 @@ def test_a_rule_may_want_its_need_near_the_start_of_a_line():
 
     [(_, positions)] = places(table, "AB/cd\nXX/yy\nXXX/yyy\nx ab ab/")
 
-    assert [0, 2, 8, 22] == positions
+    assert positions == [0, 2, 8, 22]
 
 
 def test_no_call_is_lost_in_a_text_full_of_triggers():
@@ -98,12 +98,12 @@ def test_no_call_is_lost_in_a_text_full_of_triggers():
 
     [(_, positions)] = places(table, "@" * 5_000)
 
-    assert [*range(5_000)] == positions
+    assert positions == [*range(5_000)]
 
 
 def test_a_table_without_words_finds_the_others():
-    assert [] == places(RuleTable([]), "mr 12")
-    assert 1 == len(places(RuleTable([a_rule("@")]), "mr @"))
+    assert places(RuleTable([]), "mr 12") == []
+    assert len(places(RuleTable([a_rule("@")]), "mr @")) == 1
 
 
 @given(st.lists(TEXTS, max_size=4))

@@ -49,7 +49,7 @@ def test_a_relative_cache_folder_leaves_nothing_where_a_program_runs(tmp_path, c
         NUMBA_CACHE_DIR=cache,
     )
 
-    assert [] == [*tmp_path.iterdir()]
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_machine_code_is_read_from_a_folder_that_cannot_be_written(tmp_path):
@@ -63,7 +63,7 @@ def test_machine_code_is_read_from_a_folder_that_cannot_be_written(tmp_path):
     # The kernel for integers was loaded; that for floats is compiled, and not kept.
     seen, told = said.splitlines()
     assert seen == "42 1"
-    assert "[42, 3.0] MachineCode(loaded=1, compiled=1, is_kept=False)" == told
+    assert told == "[42, 3.0] MachineCode(loaded=1, compiled=1, is_kept=False)"
     assert before == sorted(cache.rglob("*"))
 
 

@@ -105,12 +105,12 @@ def refused(name="ward"):
 def test_a_preset_of_another_package_runs_its_detector(install):
     install()
     assert "ward" in known_presets()
-    assert 0.8 == load_preset("ward").options["wards"].score
+    assert load_preset("ward").options["wards"].score == 0.8
 
     system = Deidentifier.from_names("ward")
     scrubbed = system.deidentify(Document("n", "Orm Ward, Lantern Ward, 3/14/2024"))
-    assert "[LOCATION:OTHER], Lantern Ward, [DATE]" == scrubbed.text
-    assert "wards/ward" == scrubbed.annotations[0].source
+    assert scrubbed.text == "[LOCATION:OTHER], Lantern Ward, [DATE]"
+    assert scrubbed.annotations[0].source == "wards/ward"
 
 
 def test_the_detector_of_the_contributors_guide_runs(install):
@@ -119,7 +119,7 @@ def test_the_detector_of_the_contributors_guide_runs(install):
     install(detector=code)
 
     scrubbed = Deidentifier.from_names("ward").deidentify(Document("n", "On Orm Ward."))
-    assert "On [LOCATION:OTHER]." == scrubbed.text
+    assert scrubbed.text == "On [LOCATION:OTHER]."
 
 
 def test_the_command_line_takes_the_preset_of_another_package(install):
@@ -131,7 +131,7 @@ def test_the_command_line_takes_the_preset_of_another_package(install):
         text=True,
         check=True,
     )
-    assert "[LOCATION:OTHER]" == done.stdout
+    assert done.stdout == "[LOCATION:OTHER]"
 
 
 @pytest.mark.parametrize("name", ["rules", "known", "terms", "summary", "echo"])
@@ -205,7 +205,7 @@ def test_a_detector_that_breaks_on_a_note_refuses_it_without_its_text(install, c
     assert isinstance(refused, DetectorFailed)
     assert "detector 'wards'" in str(refused)
     assert MARKER not in "".join(traceback.format_exception(refused))
-    assert "" == scrubbed.text
+    assert scrubbed.text == ""
 
 
 def test_proposals_that_can_be_read_only_once_are_published(install):
@@ -216,4 +216,4 @@ def test_proposals_that_can_be_read_only_once_are_published(install):
 
     scrubbed = Deidentifier.from_names("ward").deidentify(Document("1", "Orm Ward"))
 
-    assert "[LOCATION:OTHER]" == scrubbed.text
+    assert scrubbed.text == "[LOCATION:OTHER]"

@@ -97,4 +97,4 @@ def test_a_machine_that_keeps_nothing_is_told_so(monkeypatch, capsys):
     with pytest.raises(SystemExit, match="1"):
         prepare.main([])
 
-    assert "hybrid: done\n" == capsys.readouterr().out
+    assert capsys.readouterr().out == "hybrid: done\n"

@@ -30,13 +30,13 @@ def test_they_are_made_once_and_then_read_only(folder):
 
     first, second = prepared("a", "1", make), prepared("a", "1", make)
 
-    assert 1 == make.calls
+    assert make.calls == 1
     for found in (first, second):
         np.testing.assert_array_equal(make()["scores"], found["scores"])
         assert (np.int32, 0) == (found["none"].dtype, len(found["none"]))
         with pytest.raises(ValueError, match="read-only"):
             found["scores"][0, 0] = 1
-    assert ["a-1"] == os.listdir(folder)
+    assert os.listdir(folder) == ["a-1"]
 
 
 @pytest.mark.parametrize("where", [".", "prepared"])
@@ -47,7 +47,7 @@ def test_a_folder_to_which_others_can_write_is_not_used(folder, where):
 
     prepared("a", "1", make)
 
-    assert 2 == make.calls
+    assert make.calls == 2
 
 
 def test_a_new_folder_is_private_where_groups_may_write(tmp_path, monkeypatch):
@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_written_is_read(folder, monkeypatch):
 
     prepared("a", "1", make)
 
-    assert 1 == make.calls
+    assert make.calls == 1
 
 
 def test_another_digest_makes_them_anew(folder):
@@ -78,7 +78,7 @@ def test_another_digest_makes_them_anew(folder):
     prepared("a", "1", make)
     prepared("a", "2", make)
 
-    assert 2 == make.calls
+    assert make.calls == 2
 
 
 @pytest.mark.parametrize("name", ["scores.npy", "names"])
@@ -98,7 +98,7 @@ def test_files_that_are_not_whole_are_made_anew(folder, name, left):
 
     np.testing.assert_array_equal(make()["scores"], found["scores"])
     np.testing.assert_array_equal(make()["scores"], prepared("a", "1", make)["scores"])
-    assert ["a-1"] == os.listdir(folder)
+    assert os.listdir(folder) == ["a-1"]
 
 
 def test_other_users_may_read_them_whatever_the_umask(folder):
@@ -108,8 +108,8 @@ def test_other_users_may_read_them_whatever_the_umask(folder):
     finally:
         os.umask(before)
 
-    assert {0o644} == {
-        each.stat().st_mode & 0o777 for each in (folder / "a-1").iterdir()
+    assert {each.stat().st_mode & 0o777 for each in (folder / "a-1").iterdir()} == {
+        0o644
     }
 
 
@@ -124,7 +124,7 @@ def test_a_fingerprint_is_of_all_files_of_a_package(tmp_path, monkeypatch):
     (package / "list.txt").write_text("b")
     found.append(fingerprint([package.name]))
 
-    assert 4 == len(set(found))
+    assert len(set(found)) == 4
     assert found[-1] == fingerprint([package.name])
 
 
@@ -134,7 +134,7 @@ def test_where_nothing_can_be_written_each_process_makes_its_own(folder, caplog)
     found = prepared("a", "1", Maker())
 
     assert "a: can't be kept" in caplog.text
-    assert (2, 3) == found["scores"].shape
+    assert found["scores"].shape == (2, 3)
     with pytest.raises(ValueError, match="read-only"):
         found["scores"][0, 0] = 1
 
@@ -145,8 +145,8 @@ def _read(name):
 
 def test_processes_that_start_at_once_have_the_same(folder):
     with multiprocessing.get_context("spawn").Pool(4) as pool:
-        assert [15.0] * 8 == pool.map(_read, ["a"] * 8)
-    assert ["a-1"] == os.listdir(folder)
+        assert pool.map(_read, ["a"] * 8) == [15.0] * 8
+    assert os.listdir(folder) == ["a-1"]
 
 
 def test_files_that_a_disk_does_not_keep_as_written_are_not_used(folder, monkeypatch):

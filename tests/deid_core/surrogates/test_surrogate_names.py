@@ -73,7 +73,7 @@ def test_an_apostrophe_belongs_to_the_word_and_a_hyphen_does_not():
     assert (
         doctor == write(Label.DOCTOR, "O\u2019Brien") == write(Label.DOCTOR, "OBrien")
     )
-    assert f"{FAMILY}-{doctor}" == write(Label.PATIENT, "Quellwright-O'Brien")
+    assert write(Label.PATIENT, "Quellwright-O'Brien") == (f"{FAMILY}-{doctor}")
 
 
 def test_initials_go_with_names_without_any_record():
@@ -82,8 +82,8 @@ def test_initials_go_with_names_without_any_record():
 
     given_name, family = unknown("Steven Kowalczyk").split()
 
-    assert f"{given_name[0]}. {family}" == unknown("S. Kowalczyk")
-    assert f"{given_name[0]}.{family[0]}." == unknown("S.K.")
+    assert unknown("S. Kowalczyk") == (f"{given_name[0]}. {family}")
+    assert unknown("S.K.") == (f"{given_name[0]}.{family[0]}.")
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_a_given_name_keeps_its_gender(name, gender):
     pools = name_pools()
     written = {write(Label.PATIENT, name, patient=str(n)).lower() for n in range(30)}
 
-    assert {gender} == {pools.gender(each) for each in written}
+    assert {pools.gender(each) for each in written} == {gender}
     assert all(map(pools.is_given, written))
-    assert 10 < len(written)
+    assert len(written) > 10
 
 
 def genders_of(name, known, label=Label.PATIENT):
@@ -128,8 +128,8 @@ def genders_of(name, known, label=Label.PATIENT):
 def test_the_sex_of_the_record_decides_unless_a_name_is_of_both(name, sex, gender):
     known = KnownIdentifiers(patient_names=(PersonName("Okafor", name),), sex=sex)
 
-    assert {gender} == genders_of(name, known)
-    assert {gender} == genders_of(f"{name} Okafor", known)
+    assert genders_of(name, known) == {gender}
+    assert genders_of(f"{name} Okafor", known) == {gender}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_the_title_of_kin_and_providers_in_the_record_decides(title, gender):
         KnownIdentifiers(kin_names=(name,), sex="M"),
         KnownIdentifiers(provider_names=(name,), sex="M"),
     ):
-        assert {gender} == genders_of("Ashley", known, Label.DOCTOR)
+        assert genders_of("Ashley", known, Label.DOCTOR) == {gender}
 
 
 def test_the_patients_sex_says_nothing_of_others():
@@ -153,8 +153,8 @@ def test_the_patients_sex_says_nothing_of_others():
         sex="M",
     )
 
-    assert {Gender.FEMALE} == genders_of("Ingrid", known)
-    assert {Gender.FEMALE} == genders_of("Mary", known)
+    assert genders_of("Ingrid", known) == {Gender.FEMALE}
+    assert genders_of("Mary", known) == {Gender.FEMALE}
 
 
 @pytest.mark.parametrize(
@@ -208,9 +208,9 @@ def test_a_given_name_of_unknown_gender_becomes_one_of_both(name):
     }
     given_names = {each.split()[0].lower() for each in full}
 
-    assert {Gender.EITHER} == {pools.gender(each) for each in given_names}
+    assert {pools.gender(each) for each in given_names} == {Gender.EITHER}
     assert all(map(pools.is_given, given_names))
-    assert 8 < len(given_names)
+    assert len(given_names) > 8
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_family_names_are_no_given_names():
 def test_all_letters_have_names_of_every_gender_to_go_with_them():
     pools = name_pools()
 
-    assert 10 <= len(pools.letters[Role.GIVEN])
+    assert len(pools.letters[Role.GIVEN]) >= 10
     for gender, least in ((Gender.FEMALE, 12), (Gender.MALE, 12), (Gender.EITHER, 4)):
         table = pools.given[gender]
         assert all(len(table[each]) >= least for each in pools.letters[Role.GIVEN])
@@ -295,7 +295,7 @@ def test_all_letters_have_names_of_every_gender_to_go_with_them():
 def test_long_names_become_long_names():
     lengths = [len(write(Label.PATIENT, "Mabel", patient=str(n))) for n in range(50)]
 
-    assert {5, 6} == set(lengths)
+    assert set(lengths) == {5, 6}
 
 
 def test_initials_can_be_kept():
@@ -308,7 +308,7 @@ def test_initials_can_be_kept():
         letters = [word[0] for word in name.split()]
         assert written == "[NAME:PATIENT]" or letters == [w[0] for w in written.split()]
     # Nothing else could be written for initials alone.
-    assert "[NAME:PATIENT]" == replacer.value(_document(), Label.PATIENT, "S.K.")
+    assert replacer.value(_document(), Label.PATIENT, "S.K.") == "[NAME:PATIENT]"
 
 
 def _document(patient="p1"):
@@ -317,7 +317,7 @@ def _document(patient="p1"):
 
 @pytest.mark.parametrize("text", ["Sm1th", "123", "--", "Mr.", "MD", "Baby Boy", "4"])
 def test_what_holds_no_name_falls_to_the_tag(text):
-    assert "[NAME:PATIENT]" == write(Label.PATIENT, text)
+    assert write(Label.PATIENT, text) == "[NAME:PATIENT]"
 
 
 names = st.sampled_from(

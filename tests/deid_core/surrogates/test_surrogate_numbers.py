@@ -38,7 +38,7 @@ def test_an_id_keeps_its_format_and_is_another(text, label):
     assert shape(text) == shape(written)
     assert text[:zeros] == written[:zeros]
     assert digits(text) != digits(written)
-    assert "0" != written[zeros] or "0" == text[zeros]
+    assert written[zeros] != "0" or text[zeros] == "0"
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_other_separators_cases_and_zeros_give_the_same_digits(same):
         for label in ID_LABELS
     }
 
-    assert 1 == len(written)
+    assert len(written) == 1
 
 
 @pytest.mark.parametrize("label", ID_LABELS)
 @pytest.mark.parametrize("text", ["fingerprint", "-", "000", "١٢٣٤", "Größe 12"])
 def test_an_id_without_plain_digits_falls_to_the_tag(label, text):
-    assert f"[{label.value}]" == write(label, text)
+    assert write(label, text) == (f"[{label.value}]")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_addresses_are_of_the_ranges_for_documentation(address):
     ],
 )
 def test_what_is_none_falls_to_the_tag(label, text):
-    assert f"[{label.value}]" == write(label, text)
+    assert write(label, text) == (f"[{label.value}]")
 
 
 def test_the_known_address_is_the_same_person_as_the_name():
@@ -161,7 +161,7 @@ def test_the_known_address_is_the_same_person_as_the_name():
 
     user = write(Label.EMAIL, "mabel.quellwright@mail.test").split("@")[0]
 
-    assert f"{given_name}.{family}" == user
+    assert user == (f"{given_name}.{family}")
 
 
 @given(st.integers(1000, 9999), st.integers(0, 300))

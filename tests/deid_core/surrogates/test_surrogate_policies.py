@@ -114,8 +114,8 @@ PROFESSIONS = [
 def test_safe_harbor_keeps_a_profession_that_holds_no_name(text, is_kept):
     note = f"a «PROFESSION|{text}»"
 
-    assert [text if is_kept else "[PROFESSION]"] == parts(note, "safe-harbor")
-    assert ["[PROFESSION]"] == parts(note, "i2b2")
+    assert parts(note, "safe-harbor") == [text if is_kept else "[PROFESSION]"]
+    assert parts(note, "i2b2") == ["[PROFESSION]"]
 
 
 def test_a_profession_that_another_detector_calls_a_name_does_not_stay():
@@ -128,7 +128,7 @@ def test_a_profession_that_another_detector_calls_a_name_does_not_stay():
     detector._proposals = {note: found}
     system = Deidentifier([detector], load_policy("safe-harbor"))
 
-    assert "a [PROFESSION]" == system.deidentify(Document("n1", note)).text
+    assert system.deidentify(Document("n1", note)).text == "a [PROFESSION]"
 
 
 WEEKDAYS = "Seen «DATE|3/14/2024», again on Tuesday and SUNDAY; dialysis on Mondays."
@@ -145,7 +145,7 @@ def test_weekdays_alone_move_with_the_dates():
         expected = [
             (date(2024, 3, each) + moved).strftime("%A") for each in (12, 17, 11)
         ]
-        assert [expected[0], expected[1].upper(), expected[2]] == weekdays
+        assert weekdays == [expected[0], expected[1].upper(), expected[2]]
     for policy in ("safe-harbor", "i2b2", "limited-data-set", "internal-qa"):
         assert scrubbed(WEEKDAYS, policy).text.endswith(
             "again on Tuesday and SUNDAY; dialysis on Mondays."
@@ -182,7 +182,7 @@ def test_internal_qa():
     name, mrn, age, city, state, zip_, *rest = parts(NOTE, "internal-qa")
     birth, seen, doctor, again, before, phone = rest
 
-    assert "90+" == age
+    assert age == "90+"
     assert name == again
     assert len({birth, seen, before}) == 3
     for text, label in (
@@ -204,7 +204,7 @@ def test_surrogate():
 
     assert re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", name)
     assert re.fullmatch(r"\d\d-\d\d-\d{4}", mrn)
-    assert "90+" == age
+    assert age == "90+"
     [found] = zipcodes.matching(zip_)
     assert (city, state) == (found["city"], found["state"])
     assert re.fullmatch(r"[A-Z][a-z]+", doctor)
@@ -213,7 +213,7 @@ def test_surrogate():
     assert birth == f"{RELEASED - 90} or earlier"
     days = [datetime.strptime(each, "%m/%d/%Y").date() for each in (seen, before)]
     real = [date(2024, 3, 14), date(2024, 2, 1)]
-    assert 1 == len({new - old for new, old in zip(days, real, strict=True)})
+    assert len({new - old for new, old in zip(days, real, strict=True)}) == 1
 
 
 def test_the_key_is_named_by_its_id_and_only_where_it_was_used():
@@ -222,7 +222,7 @@ def test_the_key_is_named_by_its_id_and_only_where_it_was_used():
     assert re.fullmatch("[0-9a-f]{8}", first)
     assert first == scrubbed(NOTE, "internal-qa").key_id
     assert first != scrubbed(NOTE, "surrogate", key=OTHER_KEY).key_id
-    assert "" == scrubbed(NOTE, "safe-harbor").key_id
+    assert scrubbed(NOTE, "safe-harbor").key_id == ""
 
 
 def test_a_note_type_has_its_own_styles(tmp_path):
@@ -237,7 +237,7 @@ def test_a_note_type_has_its_own_styles(tmp_path):
         document = Document("n1", plain(note), note_type=note_type)
         return system.deidentify(document).text
 
-    assert ["by Xxx", "by [NAME:DOCTOR]"] == [text("11506-3"), text("34133-9")]
+    assert [text("11506-3"), text("34133-9")] == ["by Xxx", "by [NAME:DOCTOR]"]
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_value_has_one_surrogate_everywhere(pair, policy, patient):
         ):
             written.setdefault(text, set()).add(new)
 
-    assert all(1 == len(each) for each in written.values())
+    assert all(len(each) == 1 for each in written.values())
 
 
 @settings(max_examples=examples(100), deadline=None)

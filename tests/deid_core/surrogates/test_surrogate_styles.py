@@ -42,7 +42,7 @@ def written(style, label, *texts, known=KNOWN, document_id="n1", patient="p1"):
     ],
 )
 def test_a_mask_keeps_length_case_and_marks(text, mask):
-    assert [mask] == written("mask", Label.PATIENT, text)
+    assert written("mask", Label.PATIENT, text) == [mask]
 
 
 @given(st.text(min_size=1))
@@ -55,8 +55,8 @@ def test_a_mask_shows_no_letter_and_no_digit(text):
 
 
 def test_what_is_removed_leaves_nothing_unless_the_note_would():
-    assert ["", ""] == _removed("Mabel", "Quellwright", " is well")
-    assert ["[NAME:PATIENT]"] * 2 == _removed("Mabel", "Quellwright", "")
+    assert _removed("Mabel", "Quellwright", " is well") == ["", ""]
+    assert _removed("Mabel", "Quellwright", "") == ["[NAME:PATIENT]"] * 2
 
 
 def _removed(first, second, rest):
@@ -101,7 +101,7 @@ def test_persons_have_pseudonyms_of_their_own():
     ],
 )
 def test_all_forms_of_a_value_have_one_pseudonym(label, same):
-    assert 1 == len({write(label, text, **QA) for text in same})
+    assert len({write(label, text, **QA) for text in same}) == 1
 
 
 def test_pseudonyms_of_other_keys_and_patients_are_others():
@@ -143,9 +143,9 @@ def at(text, value, label):
 def test_what_may_be_kept_is_kept():
     text = "born 3/14/1932 in Springfield"
 
-    assert ["3/14/1932", "Springfield"] == keep_dates(
+    assert keep_dates(
         text, at(text, "3/14/1932", Label.DATE), at(text, "Springfield", Label.CITY)
-    )
+    ) == ["3/14/1932", "Springfield"]
 
 
 def test_what_one_detector_calls_something_else_is_not_kept():
@@ -156,8 +156,8 @@ def test_what_one_detector_calls_something_else_is_not_kept():
     merged = at(text, "April Roe 3/14", Label.DATE)
     name = at(text, "April Roe", Label.PATIENT)
 
-    assert ["[DATE]"] == keep_dates(text, merged, proposals=[merged, name])
-    assert ["April Roe 3/14"] == keep_dates(text, merged, proposals=[merged])
+    assert keep_dates(text, merged, proposals=[merged, name]) == ["[DATE]"]
+    assert keep_dates(text, merged, proposals=[merged]) == ["April Roe 3/14"]
 
 
 def test_the_record_that_must_not_survive_is_the_record_without_what_is_kept():
@@ -166,8 +166,8 @@ def test_the_record_that_must_not_survive_is_the_record_without_what_is_kept():
 
     rest = Replacer(policy).withheld(document)
 
-    assert () == rest.birth_dates
-    assert ("", "Springfield") == (rest.addresses[0].zip, rest.addresses[0].city)
+    assert rest.birth_dates == ()
+    assert (rest.addresses[0].zip, rest.addresses[0].city) == ("", "Springfield")
     assert KNOWN.phones == rest.phones
     assert KNOWN is Replacer(Policy("t", "tag")).withheld(document)
 

@@ -85,7 +85,7 @@ def test_the_tables_of_a_model_are_made_once(folder, kept, monkeypatch):
     entries = [*kept.iterdir()]
     monkeypatch.setattr(model_files, "expanded", None)
     assert load_tables(str(folder)).features.columns
-    assert [*kept.iterdir()] == entries
+    assert entries == [*kept.iterdir()]
 
 
 def test_tables_in_memory_and_those_of_files_are_of_one_kind(model, folder):
@@ -185,7 +185,7 @@ def test_a_command_with_a_changed_model_ends_with_78(copy, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
 
-    assert 78 == ended.value.code
+    assert ended.value.code == 78
     assert "digest is another" in capsys.readouterr().err
 
 

@@ -49,7 +49,7 @@ def test_no_word_of_a_help_text_is_taken_for_markup(path, command):
 def test_alone_it_shows_its_help_which_is_no_error():
     done = CliRunner().invoke(application.app, [])
 
-    assert 0 == done.exit_code
+    assert done.exit_code == 0
     assert "Usage: phistream" in done.stdout
 
 
@@ -79,7 +79,7 @@ def test_each_kind_of_error_has_a_status_and_one_line(
         application.main()
 
     assert status == ended.value.code
-    assert "phistream: x\n" == capsys.readouterr().err
+    assert capsys.readouterr().err == "phistream: x\n"
     assert f"| {status} |" in (ROOT / "deploy/runbook.md").read_text("utf-8")
 
 
@@ -126,7 +126,7 @@ def test_every_client_has_a_logger_so_that_librdkafka_prints_nothing_itself():
     found = [*clients()]
 
     # All others are made by one function of streams/kafka/client.py.
-    assert ["cluster.py"] == [place.partition(":")[0] for place, _node in found]
+    assert [place.partition(":")[0] for place, _node in found] == ["cluster.py"]
     assert "log_level" in ast.unparse(found[0][1])
     made = client._new(dict, Settings(bootstrap="127.0.0.1:9"), {})
     assert client.log is made["logger"]

@@ -87,7 +87,7 @@ class Read(HTMLParser):
         super().__init__()
         self.tags, self.text, self._open = [], "", []
         self.feed(html)
-        assert [] == self._open
+        assert self._open == []
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
@@ -146,7 +146,7 @@ def test_a_note_cannot_steer_the_terminal(system, control):
 
 
 def test_only_the_return_of_a_line_end_is_left_out():
-    assert "a\n\tb" == visible("a\r\n\tb")
+    assert visible("a\r\n\tb") == "a\n\tb"
 
 
 def test_a_refused_note_shows_what_was_found_but_nothing_published(refused):
@@ -180,7 +180,7 @@ def test_the_page_loads_and_runs_nothing(explanation):
         for tag, each in read.tags
         if each.get("http-equiv") == "Content-Security-Policy"
     ]
-    assert "default-src 'none'; style-src 'unsafe-inline'" == policy
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def test_every_link_of_the_page_leads_somewhere(explanation, refused):
@@ -198,7 +198,7 @@ def test_markup_in_a_note_and_its_id_stays_text(system):
     html = page(*system.explain([Document("<i>$count</i>", text)]))
 
     assert {"script", "i"}.isdisjoint(tag for tag, _ in Read(html).tags)
-    assert 2 == Read(html).text.count(text)
+    assert Read(html).text.count(text) == 2
     assert "<i>$count</i>" in Read(html).text
 
 
@@ -229,7 +229,7 @@ def test_pieces_are_the_whole_text():
 
     expected = [("a", None), ("bc", 0), ("d", 1), ("e", None), ("fg", 2)]
     assert expected == list(pieces("abcdefg", spans))
-    assert [("abc", None)] == list(pieces("abc", []))
+    assert list(pieces("abc", [])) == [("abc", None)]
 
 
 def run(*arguments):
@@ -239,7 +239,7 @@ def run(*arguments):
 def test_explain_shows_the_note_instead_of_the_scrubbed_lines(notes):
     done = run("--explain", notes)
 
-    assert 0 == done.exit_code
+    assert done.exit_code == 0
     assert done.stdout.startswith("PHI: this shows the notes' own text.")
     assert "Quelwright" in done.stdout
     assert '{"id"' not in done.stdout
@@ -250,9 +250,9 @@ def test_explain_html_writes_a_page_for_its_owner_alone(notes, tmp_path):
 
     done = run("--explain-html", file, notes)
 
-    assert (0, "") == (done.exit_code, done.stdout)
+    assert (done.exit_code, done.stdout) == (0, "")
     assert "Quelwright" in Read(file.read_text("utf-8")).text
-    assert 0o600 == stat.S_IMODE(file.stat().st_mode)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_line_that_is_no_note_is_refused_and_the_others_are_explained(notes):
@@ -260,7 +260,7 @@ def test_a_line_that_is_no_note_is_refused_and_the_others_are_explained(notes):
 
     done = run("--explain", notes)
 
-    assert 1 == done.exit_code
+    assert done.exit_code == 1
     assert "not JSON" in done.stderr
     assert "Quelwright" in done.stdout
 

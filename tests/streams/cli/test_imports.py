@@ -25,4 +25,4 @@ def test_a_worker_imports_no_command_no_research_and_no_package_of_lists():
 
     assert "streams.service.worker" in loaded
     found = {each for each in loaded if each.startswith((*NEVER, "wordfreq"))}
-    assert set() == {each for each in found if not PRESETS.startswith(each)}
+    assert {each for each in found if not PRESETS.startswith(each)} == set()

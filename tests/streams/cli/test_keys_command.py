@@ -37,13 +37,13 @@ def test_a_rotation_prints_the_settings_that_use_it(config, tmp_path):
 
     done = run("rotate", new, "--from", FROM, "--config", config)
 
-    assert 0 == done.exit_code, done.output
-    assert 0o600 == stat.S_IMODE(new.stat().st_mode)
+    assert done.exit_code == 0, done.output
+    assert stat.S_IMODE(new.stat().st_mode) == 0o600
     _, _, table = done.output.partition("[[pseudonym_keys]]")
     config.write_text("[[pseudonym_keys]]" + table.partition("\ngive it")[0])
     ring = load_settings(config, environment={}).key_ring()
     first, second = ring
-    assert (KEY, 0) == (first.value, first.from_ms)
+    assert (first.value, first.from_ms) == (KEY, 0)
     assert new.read_bytes().strip() == second.value
     assert int(LATER.timestamp() * 1000) == second.from_ms
     assert second.id in done.output
@@ -51,8 +51,9 @@ def test_a_rotation_prints_the_settings_that_use_it(config, tmp_path):
         assert each.value.decode() not in done.output
     listed = run("list", "--config", config)
     rows = orjson.loads(run("list", "--config", config, "--json").output)
-    assert [("in force", first.id), ("next", second.id)] == [
-        (each["state"], each["key_id"]) for each in rows
+    assert [(each["state"], each["key_id"]) for each in rows] == [
+        ("in force", first.id),
+        ("next", second.id),
     ]
     assert "SECRET" not in listed.output + str(rows)
 
@@ -64,7 +65,7 @@ def test_a_third_key_keeps_the_others(config, tmp_path):
         _, _, table = done.output.partition("[[pseudonym_keys]]")
         config.write_text("[[pseudonym_keys]]" + table.partition("\ngive it")[0])
 
-    assert 3 == len([*load_settings(config, environment={}).key_ring()])
+    assert len([*load_settings(config, environment={}).key_ring()]) == 3
 
 
 def test_a_folder_gets_its_next_file(tmp_path):
@@ -77,11 +78,12 @@ def test_a_folder_gets_its_next_file(tmp_path):
 
     done = run("rotate", "--from", FROM, "--config", config)
 
-    assert 0 == done.exit_code, done.output
-    assert {"first.key", LATER.strftime("%Y%m%dT%H%M%SZ.key")} == {
-        each.name for each in (tmp_path / "keys").iterdir()
+    assert done.exit_code == 0, done.output
+    assert {each.name for each in (tmp_path / "keys").iterdir()} == {
+        "first.key",
+        LATER.strftime("%Y%m%dT%H%M%SZ.key"),
     }
-    assert 2 == len([*load_settings(config, environment={}).key_ring()])
+    assert len([*load_settings(config, environment={}).key_ring()]) == 2
 
 
 @pytest.mark.parametrize("minutes", [-60, 0, 9])
@@ -113,17 +115,17 @@ def test_a_map_links_pseudonyms_and_shows_no_patient(config, tmp_path):
 
     done = run("map", first.id, second.id, *arguments)
 
-    assert 0 == done.exit_code, done.output
-    assert 0o600 == stat.S_IMODE(out.stat().st_mode)
+    assert done.exit_code == 0, done.output
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
     one, other = Pseudonyms(first.value), Pseudonyms(second.value)
     key = PatientId("ZZ", "1").key
     found = [orjson.loads(line) for line in out.read_bytes().splitlines()]
-    assert 2 == len(found)
-    assert {
+    assert len(found) == 2
+    assert found[0] == {
         "old": one.patient(key),
         "new": other.patient(key),
         "notes": [{"old": one.note(key, "ZZnote"), "new": other.note(key, "ZZnote")}],
-    } == found[0]
+    }
     for shown in (done.output, out.read_text()):
         assert "ZZ" not in shown
     assert "2 patients" in done.output
@@ -164,6 +166,6 @@ def test_a_rotation_prints_no_command_of_a_key(tmp_path):
 
     done = run("rotate", tmp_path / "n", "--from", FROM, "--config", config)
 
-    assert 0 == done.exit_code, done.output
+    assert done.exit_code == 0, done.output
     assert "SECRET" not in done.output
     assert 'source = "command:..."  # put the command of now here' in done.output

@@ -57,7 +57,7 @@ def test_every_module_of_a_command_is_in_the_table():
 def test_the_help_lists_all_commands_in_the_order_of_the_table():
     root = get_command(app)
 
-    assert [*COMMANDS] == root.list_commands(typer.Context(root))
+    assert root.list_commands(typer.Context(root)) == [*COMMANDS]
 
 
 def modules_after(program, *arguments):
@@ -135,7 +135,7 @@ def test_scrub_of_a_text_loads_nothing_of_the_service_and_of_other_formats(tmp_p
 
     names, out = modules_after(MAIN, "scrub", "--preset", "lexical", note)
 
-    assert "Ms. [NAME:PATIENT] was seen on [DATE].\n" == out
+    assert out == "Ms. [NAME:PATIENT] was seen on [DATE].\n"
     assert {
         *("aiohttp", "aiokafka", "confluent_kafka", "cryptography", "fastapi", "faust"),
         *("hl7", "lxml", "prometheus_client", "pypdf", "rich", "rocksdict"),

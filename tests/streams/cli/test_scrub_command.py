@@ -32,22 +32,26 @@ def test_annotations_in_input_order_with_code_points_of_the_input(notes):
     done = phistream("--preset=hybrid", "--format", "jsonl", "--annotations", notes)
 
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert ["a", "7", "c"] == [line["id"] for line in lines]
+    assert [line["id"] for line in lines] == ["a", "7", "c"]
     assert all({"id", "text", "annotations"} == set(line) for line in lines)
     found = [
         (note["text"][a["start"] : a["end"]], a["label"])
         for note, line in zip(NOTES, lines, strict=True)
         for a in line["annotations"]
     ]
-    assert [
+    assert found == [
         ("Quelwright", "NAME:PATIENT"),
         ("3/14/2024", "DATE"),
         ("(312) 555-0147", "CONTACT:PHONE"),
-    ] == found
-    assert {"start", "end", "label", "score", "detector"} == set(
-        lines[0]["annotations"][0]
-    )
-    assert 0 == done.returncode
+    ]
+    assert set(lines[0]["annotations"][0]) == {
+        "start",
+        "end",
+        "label",
+        "score",
+        "detector",
+    }
+    assert done.returncode == 0
 
 
 def test_offsets_are_of_the_input_where_characters_are_invisible(tmp_path):
@@ -59,17 +63,18 @@ def test_offsets_are_of_the_input_where_characters_are_invisible(tmp_path):
     done = phistream("--annotations", file)
 
     line = json.loads(done.stdout)
-    assert [("Quell\u00adwright\u2060", 5), ("\uff13/14/2024", 24)] == [
-        (text[a["start"] : a["end"]], a["start"]) for a in line["annotations"]
+    assert [(text[a["start"] : a["end"]], a["start"]) for a in line["annotations"]] == [
+        ("Quell\u00adwright\u2060", 5),
+        ("\uff13/14/2024", 24),
     ]
-    assert "M\u200br. [NAME:PATIENT] seen [DATE] by \ufb01ve." == line["text"]
+    assert line["text"] == "M\u200br. [NAME:PATIENT] seen [DATE] by \ufb01ve."
 
 
 def test_without_annotations_the_text_alone(notes):
     done = phistream(notes)
 
     first = json.loads(done.stdout.splitlines()[0])
-    assert {"id": "a", "text": "Ms. [NAME:PATIENT] seen [DATE]."} == first
+    assert first == {"id": "a", "text": "Ms. [NAME:PATIENT] seen [DATE]."}
 
 
 def test_lists_of_terms_to_remove_and_to_keep(tmp_path):
@@ -81,7 +86,7 @@ def test_lists_of_terms_to_remove_and_to_keep(tmp_path):
     done = commands.phistream(
         "scrub", "--preset=lexical", *lists, "-", stdin=note, cwd=tmp_path
     )
-    assert b"Walks to Emily Sanders; call [NAME:DOCTOR]." == done.stdout
+    assert done.stdout == b"Walks to Emily Sanders; call [NAME:DOCTOR]."
 
 
 @pytest.mark.parametrize(
@@ -102,13 +107,13 @@ def test_a_wrong_list_of_terms_ends_the_command(option, says):
 
     assert done.returncode != 0
     assert says in done.stderr.decode()
-    assert b"" == done.stdout
+    assert done.stdout == b""
 
 
 def test_standard_input_as_text():
     done = phistream("-", stdin=b"Seen 3/14/2024.\r\nNo change.\n")
 
-    assert b"Seen [DATE].\r\nNo change.\n" == done.stdout
+    assert done.stdout == b"Seen [DATE].\r\nNo change.\n"
 
 
 def test_hl7_joins_the_notes_with_the_files_own_patients(tmp_path):
@@ -123,7 +128,7 @@ def test_hl7_joins_the_notes_with_the_files_own_patients(tmp_path):
     done = phistream(file)
 
     [line] = [json.loads(line) for line in done.stdout.splitlines()]
-    assert "[NAME:PATIENT] is better." == line["text"]
+    assert line["text"] == "[NAME:PATIENT] is better."
 
 
 @pytest.mark.parametrize(
@@ -142,8 +147,8 @@ def test_a_bad_line_is_refused_with_its_place_and_the_others_go_on(notes, bad):
 
     done = phistream(notes)
 
-    assert 1 == done.returncode
-    assert 4 == len(done.stdout.splitlines())
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 4
     assert f"{notes.name}:4".encode() in done.stderr.replace(b"\n", b"")
     assert b"ZZMARKER" not in done.stderr
 
@@ -158,9 +163,9 @@ def test_a_bad_line_is_refused_with_its_place_and_the_others_go_on(notes, bad):
 def test_an_unknown_name_refuses_and_lists_the_known(notes, arguments, says):
     done = phistream(*arguments, notes)
 
-    assert 78 == done.returncode
+    assert done.returncode == 78
     assert says in done.stderr.decode()
-    assert b"" == done.stdout
+    assert done.stdout == b""
 
 
 @pytest.fixture
@@ -199,7 +204,7 @@ def test_a_note_type_chooses_styles(tmp_path):
     done = phistream("--policy", policy, file)
 
     texts = [json.loads(line)["text"] for line in done.stdout.splitlines()]
-    assert ["On */**/****.", "On [DATE]."] == texts
+    assert texts == ["On */**/****.", "On [DATE]."]
 
 
 @pytest.mark.parametrize(
@@ -219,21 +224,21 @@ def test_a_policy_without_its_key_refuses_to_start(notes, tmp_path, key, says):
 
     done = phistream("--policy", "surrogate", *option, notes)
 
-    assert 78 == done.returncode
+    assert done.returncode == 78
     assert says in done.stderr.decode().replace("\n", " ")
-    assert b"" == done.stdout
+    assert done.stdout == b""
 
 
 def test_json_on_standard_input_is_not_taken_for_text(notes):
     done = phistream("-", stdin=notes.read_bytes())
 
     assert (0, phistream(notes).stdout) == (done.returncode, done.stdout)
-    assert 3 == len(done.stdout.splitlines())
+    assert len(done.stdout.splitlines()) == 3
 
 
 def test_a_missing_file_is_one_line(tmp_path):
     done = phistream(tmp_path / "none.txt")
 
-    assert 66 == done.returncode
+    assert done.returncode == 66
     assert b"check the path" in done.stderr
     assert b"Traceback" not in done.stderr

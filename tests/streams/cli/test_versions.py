@@ -22,7 +22,7 @@ LIBRDKAFKA = f"librdkafka {confluent_kafka.libversion()[0]}"
 
 def test_version_prints_python_librdkafka_and_the_models():
     said = CliRunner().invoke(app, ["--version"])
-    assert 0 == said.exit_code
+    assert said.exit_code == 0
     for each in ("phistream ", PYTHON, LIBRDKAFKA, "english ", "meddocan "):
         assert each in said.output
 
@@ -41,7 +41,7 @@ def test_the_first_log_line_of_a_service_says_what_runs():
         text=True,
         check=False,
     )
-    assert 78 == done.returncode  # no key is named
+    assert done.returncode == 78  # no key is named
     first = json.loads(done.stderr.splitlines()[0])["message"]
     assert PYTHON in first
     assert LIBRDKAFKA in first
@@ -49,7 +49,7 @@ def test_the_first_log_line_of_a_service_says_what_runs():
 
 
 def test_a_preset_without_a_tagger_has_no_model():
-    assert "none" == versions.models("lexical")
+    assert versions.models("lexical") == "none"
 
 
 def test_an_unknown_preset_is_refused():

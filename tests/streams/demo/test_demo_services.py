@@ -38,7 +38,7 @@ def folder_of(tmp_path, monkeypatch):
             pytest.raises(type(error)) if error else nullcontext(),
             home(Settings(metrics_port=9464), reported.append) as settings,
         ):
-            assert 0 == settings.metrics_port
+            assert settings.metrics_port == 0
             folder = settings.state_dir.parent
             segment = folder / "broker/node-1/data/notes-0/00000000000000000000.log"
             segment.parent.mkdir(parents=True)
@@ -56,8 +56,8 @@ def folder_of(tmp_path, monkeypatch):
 def test_the_logs_of_a_failed_demo_stay_and_nothing_else(folder_of):
     left, reported, folder = folder_of(FatalError("intake ended with 78"))
 
-    assert {"intake.log", "broker/node-1/kafka.log"} == left
-    assert [f"the logs are kept in {folder}"] == reported
+    assert left == {"intake.log", "broker/node-1/kafka.log"}
+    assert reported == [f"the logs are kept in {folder}"]
 
 
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt()])

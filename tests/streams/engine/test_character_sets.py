@@ -59,4 +59,4 @@ def test_any_other_name_is_not_known(name):
 def test_a_default_is_a_set_that_nothing_else_tells(name):
     with pytest.raises(ValueError, match="windows-1252"):
         known_codec(name)
-    assert "utf-8" == known_codec("ASCII")
+    assert known_codec("ASCII") == "utf-8"

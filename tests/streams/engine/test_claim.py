@@ -55,12 +55,12 @@ def test_who_left_in_order_is_named_no_more():
     """A partition that was released in order accuses no process."""
     claim = Claim(is_held=True, suspects=3, again=9, of="a.b", by="p-1")
 
-    assert "phistream/1 released suspects=3 again=9 of=a.b" == str(claim.released())
+    assert str(claim.released()) == "phistream/1 released suspects=3 again=9 of=a.b"
 
 
 def test_who_follows_an_owner_that_left_in_order_suspects_nothing():
-    assert HELD == HELD.released().taken_over(500)
-    assert HELD == Claim().taken_over(500)
+    assert HELD.released().taken_over(500) == HELD
+    assert Claim().taken_over(500) == HELD
 
 
 def test_who_follows_a_dead_owner_suspects_a_batch():
@@ -70,7 +70,7 @@ def test_who_follows_a_dead_owner_suspects_a_batch():
 def test_suspects_stay_suspects_when_their_owner_leaves_in_order():
     claim = HELD.taken_over(500).taking(7)
 
-    assert 500 == claim.released().taken_over(500).suspects
+    assert claim.released().taken_over(500).suspects == 500
     assert not claim.released().taken_over(500).deaths
 
 
@@ -104,7 +104,7 @@ def test_as_many_suspects_pass_as_a_batch_holds():
         assert claim.is_quarantine
         claim = claim.taking(offset).passed()
 
-    assert HELD == claim
+    assert claim == HELD
 
 
 def test_each_owner_learns_what_is_read_again_and_of_which_topics():
@@ -115,8 +115,8 @@ def test_each_owner_learns_what_is_read_again_and_of_which_topics():
         claim.taking(3).taken_over(500).put_down(),
         claim.suspecting(7).released(),
     ):
-        assert (9, "a.b") == (each.again, each.of)
-    assert 9 == claim.read_up_to(8).again
+        assert (each.again, each.of) == (9, "a.b")
+    assert claim.read_up_to(8).again == 9
     assert Claim(is_held=True, of="a.b") == claim.read_up_to(9)
 
 

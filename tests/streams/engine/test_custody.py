@@ -65,12 +65,12 @@ def record(partition, offset):
 def test_partitions_flow_once_they_are_ready_and_claimed(broker):
     owner = Owner(broker)
 
-    assert [] == owner.custody.open([])
-    assert {} == broker.offsets
-    assert [1] == owner.custody.open([1])
-    assert [0, 2] == owner.custody.open([0, 2])
+    assert owner.custody.open([]) == []
+    assert broker.offsets == {}
+    assert owner.custody.open([1]) == [1]
+    assert owner.custody.open([0, 2]) == [0, 2]
     assert all(owner.claim(p).is_held for p in range(3))
-    assert [] == owner.dead
+    assert owner.dead == []
 
 
 def test_the_next_owner_learns_of_a_death_and_only_of_a_death(broker):
@@ -82,10 +82,10 @@ def test_the_next_owner_learns_of_a_death_and_only_of_a_death(broker):
     third = Owner(broker)
     third.custody.open([0, 1, 2])
 
-    assert [0, 1, 2] == second.dead
+    assert second.dead == [0, 1, 2]
     # Partitions 1 and 2 are suspects still; nothing of theirs was in hand.
-    assert [1, 2] == third.dead
-    assert 3 == third.custody.quarantined
+    assert third.dead == [1, 2]
+    assert third.custody.quarantined == 3
 
 
 def test_who_lost_a_partition_and_has_it_again_did_not_die(broker):
@@ -93,14 +93,14 @@ def test_who_lost_a_partition_and_has_it_again_did_not_die(broker):
     Owner(broker).custody.open([0])
     owner = Owner(broker, life=("a-2", ()))
     owner.custody.open([0])
-    assert [0] == owner.dead
+    assert owner.dead == [0]
     for _ in range(3):
         owner.custody.take(record(0, 0))
         owner.custody.revoked([0])
         owner.custody.assigned([0])
-        assert [0] == owner.custody.open([0])
+        assert owner.custody.open([0]) == [0]
 
-    assert [0] == owner.dead
+    assert owner.dead == [0]
     assert owner.custody.is_quarantine(Partition("notes", 0))
     assert not owner.custody.is_poison(record(0, 0))
     assert not owner.claim(0).deaths
@@ -115,14 +115,14 @@ def test_who_lost_a_partition_over_a_record_that_took_long_is_not_excused(broker
     owner.custody.assigned([0])
     owner.custody.open([0])
 
-    assert [0] == owner.dead
+    assert owner.dead == [0]
     assert owner.custody.is_quarantine(Partition("notes", 0))
     owner.custody.committed([record(0, 0)])
-    assert [True, False] == owner.accused
+    assert owner.accused == [True, False]
     owner.custody.revoked([0])
     owner.custody.assigned([0])
     owner.custody.open([0])
-    assert [0] == owner.dead
+    assert owner.dead == [0]
 
 
 def test_a_partition_that_was_lost_before_a_commit_is_accused_once(broker):
@@ -132,7 +132,7 @@ def test_a_partition_that_was_lost_before_a_commit_is_accused_once(broker):
     owner.custody.revoked([1])
     # It still has the others, and commits: none of them was lost.
     owner.custody.committed([record(0, 0)])
-    assert [True, False] == owner.accused
+    assert owner.accused == [True, False]
     for lost in ([0], [0, 1]):
         owner.custody.revoked(lost)
         owner.custody.assigned([0, 1])
@@ -140,9 +140,11 @@ def test_a_partition_that_was_lost_before_a_commit_is_accused_once(broker):
         owner.custody.take(record(1, 0))
 
     # Once, though it was lost twice, the second time with a record in hand.
-    assert [1] == owner.dead
-    assert [False, True, False] == [
-        owner.custody.is_quarantine(Partition("notes", n)) for n in range(3)
+    assert owner.dead == [1]
+    assert [owner.custody.is_quarantine(Partition("notes", n)) for n in range(3)] == [
+        False,
+        True,
+        False,
     ]
     assert not owner.claim(1).deaths
 
@@ -151,7 +153,7 @@ def test_a_slots_process_that_no_record_has_ended_is_excused_but_no_other(broker
     for number in (1, 2, 3):
         owner = Owner(broker, life=(f"a-{number}", [f"a-{number - 1}"]))
         owner.custody.open([0])
-    assert [] == owner.dead
+    assert owner.dead == []
 
     other = Owner(broker, life=("b-1", []))
     other.custody.open([0])
@@ -168,7 +170,7 @@ def test_one_record_is_in_hand_at_most(broker):
     owner.custody.take(record(2, 4))
 
     in_hand = [owner.claim(p).is_in_hand for p in range(3)]
-    assert [False, False, True] == in_hand
+    assert in_hand == [False, False, True]
     owner.custody.take(None)
     assert not owner.claim(2).is_in_hand
 
@@ -182,8 +184,8 @@ def test_a_release_that_fails_ends_in_a_new_producer(broker):
     owner.custody.revoked([0])
     owner.custody.assigned([0])
 
-    assert [0] == owner.custody.open([0])
-    assert [0] == owner.dead
+    assert owner.custody.open([0]) == [0]
+    assert owner.dead == [0]
 
 
 def test_nothing_is_claimed_between_a_release_that_failed_and_the_new_producer(broker):
@@ -212,26 +214,26 @@ def test_a_partition_that_does_not_answer_holds_up_no_other(broker, caplog):
 
     owner.consumer.committed = committed
 
-    assert [0, 2] == owner.custody.open([0, 1, 2])
+    assert owner.custody.open([0, 1, 2]) == [0, 2]
     owner.clock.now += 2 * WAIT_SECONDS
-    assert [] == owner.custody.open([])
+    assert owner.custody.open([]) == []
     owner.clock.now = 120
-    assert [1] == owner.custody.open([])
-    assert 1 == caplog.text.count("partitions wait for their committed offsets")
+    assert owner.custody.open([]) == [1]
+    assert caplog.text.count("partitions wait for their committed offsets") == 1
 
 
 def test_what_holds_after_an_undo_is_what_is_committed(broker):
     owner = Owner(broker)
     owner.custody.open([0, 1, 2])
     owner.custody.suspect([record(0, n) for n in range(4)])
-    assert 1 == owner.custody.quarantined
+    assert owner.custody.quarantined == 1
     broker.offsets[Partition("notes", 2)] = CommittedOffset(5, "by hand")
 
     undo(owner, [Partition("notes", p) for p in range(3)])
 
-    assert 0 == owner.custody.quarantined
+    assert owner.custody.quarantined == 0
     # What somebody else has set is claimed anew before it flows.
-    assert [2] == owner.custody.open([])
+    assert owner.custody.open([]) == [2]
     assert (
         CommittedOffset(5, str(Claim(is_held=True)))
         == (broker.offsets[Partition("notes", 2)])
@@ -259,13 +261,13 @@ def test_offsets_that_went_back_are_not_adopted_after_an_undo(broker, caplog):
     owner = Owner(broker, identity="id")
     went_back(broker, owner, 5)
 
-    assert [0] == undo(owner, [NOTES])
+    assert undo(owner, [NOTES]) == [0]
     assert not owner.custody.owns(NOTES)
-    assert [0] == owner.custody.open([])
-    assert 8 == broker.offsets[NOTES].offset
+    assert owner.custody.open([]) == [0]
+    assert broker.offsets[NOTES].offset == 8
     assert "notes[0]: the group's committed offset 5 lies before 8" in caplog.text
     # The suspects of before are done.
-    assert 0 == owner.custody.quarantined
+    assert owner.custody.quarantined == 0
 
 
 @pytest.mark.parametrize("is_absent", [False, True])
@@ -277,8 +279,8 @@ def test_offsets_that_went_back_are_not_claimed_when_partitions_return(
     owner.custody.revoked([0])
     owner.custody.assigned([0])
 
-    assert [0] == owner.custody.open([0])
-    assert 8 == broker.offsets[NOTES].offset
+    assert owner.custody.open([0]) == [0]
+    assert broker.offsets[NOTES].offset == 8
     with pytest.raises(RetriableError, match="has committed offset 8"):
         owner.custody.check([record(0, 7)])
 
@@ -324,7 +326,7 @@ def test_what_others_have_processed_counts_where_offsets_are_old(broker):
         CommittedOffset(9, str(Claim(is_held=True, of="id", by="b")))
         == (broker.offsets[NOTES])
     )
-    assert [] == owner.dead
+    assert owner.dead == []
 
 
 def test_what_others_have_committed_since_is_not_forgotten(broker):
@@ -337,7 +339,7 @@ def test_what_others_have_committed_since_is_not_forgotten(broker):
     owner.custody.assigned([0])
     owner.custody.open([0])
 
-    assert 12 == broker.offsets[NOTES].offset
+    assert broker.offsets[NOTES].offset == 12
 
 
 def test_a_partition_whose_offset_was_old_begins_behind_what_was_processed(broker):
@@ -345,7 +347,7 @@ def test_a_partition_whose_offset_was_old_begins_behind_what_was_processed(broke
     owner = owner_of(broker, Events({0: 9}), "b")
     owner.custody.open([0, 1, 2])
 
-    assert 9 == owner.consumer._positions[NOTES]
+    assert owner.consumer._positions[NOTES] == 9
 
 
 def test_records_that_a_person_has_read_again_are_read_by_each_owner(broker):
@@ -364,11 +366,11 @@ def test_records_that_a_person_has_read_again_are_read_by_each_owner(broker):
     first.custody.revoked([0])
     first.custody.assigned([0])
     first.custody.open([0])
-    assert 2 == broker.offsets[NOTES].offset
+    assert broker.offsets[NOTES].offset == 2
 
     second = owner_of(broker, events, "b")
     second.custody.open([0, 1, 2])
-    assert 2 == broker.offsets[NOTES].offset
+    assert broker.offsets[NOTES].offset == 2
     assert second.custody.marked(record(0, 8)).is_repeated
 
 
@@ -379,14 +381,14 @@ def test_a_partition_with_gaps_waits_and_no_other(broker):
         broker.offsets[Partition("notes", p)] = CommittedOffset(5, HELD)
     owner = owner_of(broker, events, "b")
 
-    assert [1, 2] == owner.custody.open([0, 1, 2])
-    assert {1, 2} == owner.custody.claimed
+    assert owner.custody.open([0, 1, 2]) == [1, 2]
+    assert owner.custody.claimed == {1, 2}
     owner.clock.now += WAIT_SECONDS
-    assert [] == owner.custody.open([])
-    assert [{0, 1, 2}] == events.asked
+    assert owner.custody.open([]) == []
+    assert events.asked == [{0, 1, 2}]
     events.gaps = set()
     owner.clock.now += GAPS_SECONDS
-    assert [0] == owner.custody.open([])
+    assert owner.custody.open([]) == [0]
 
 
 def test_partitions_wait_while_audit_events_cannot_be_read(broker, caplog):
@@ -395,14 +397,14 @@ def test_partitions_wait_while_audit_events_cannot_be_read(broker, caplog):
     broker.offsets[NOTES] = CommittedOffset(5, HELD)
     owner = owner_of(broker, events)
 
-    assert [] == owner.custody.open([0])
+    assert owner.custody.open([0]) == []
     owner.clock.now += WAIT_SECONDS
-    assert [] == owner.custody.open([])
-    assert 1 == caplog.text.count("partitions wait for their audit events")
+    assert owner.custody.open([]) == []
+    assert caplog.text.count("partitions wait for their audit events") == 1
     owner.custody.revoked([0])
     owner.custody.assigned([0])
     events.error = None
-    assert [0] == owner.custody.open([0])
+    assert owner.custody.open([0]) == [0]
 
 
 def test_after_an_unknown_outcome_it_is_asked_how_far_records_were_processed(broker):
@@ -416,14 +418,14 @@ def test_after_an_unknown_outcome_it_is_asked_how_far_records_were_processed(bro
     broker.offsets[NOTES] = CommittedOffset(5, HELD)
     events.gaps = {NOTES}
 
-    assert [] == undo(owner, [NOTES])
-    assert [0] == undo(owner, [NOTES], is_unknown=True)
-    assert [] == owner.custody.open([])
+    assert undo(owner, [NOTES]) == []
+    assert undo(owner, [NOTES], is_unknown=True) == [0]
+    assert owner.custody.open([]) == []
     events.gaps = set()
     owner.clock.now += GAPS_SECONDS
-    assert [0] == owner.custody.open([])
+    assert owner.custody.open([]) == [0]
     # It is its own claim, which no record has ended.
-    assert [] == owner.dead
+    assert owner.dead == []
 
 
 def test_partitions_that_wait_to_be_claimed_anew_are_released_as_well(broker):
@@ -454,7 +456,7 @@ def test_old_offsets_are_not_released_and_their_owner_does_not_forget(broker):
     owner.custody.assigned([0])
     owner.custody.open([0])
 
-    assert 8 == broker.offsets[NOTES].offset
+    assert broker.offsets[NOTES].offset == 8
 
 
 def test_what_a_person_has_set_meanwhile_is_not_released(broker):
@@ -487,14 +489,14 @@ def test_a_partition_flows_when_it_is_claimed_in_every_topic(broker):
 
     owner.consumer.committed = committed
 
-    assert [0, 2] == owner.custody.open([0, 1, 2])
+    assert owner.custody.open([0, 1, 2]) == [0, 2]
     assert not owner.custody.owns(Partition("notes", 1))
     owner.clock.now += 20
-    assert [1] == owner.custody.open([])
+    assert owner.custody.open([]) == [1]
     assert owner.custody.owns(Partition("notes", 1))
     # Its own claim on the topic that answered at once is no sign of a death.
-    assert 0 == owner.custody.quarantined
-    assert [] == owner.dead
+    assert owner.custody.quarantined == 0
+    assert owner.dead == []
 
 
 def test_the_fences_of_a_partition_are_its_committed_offsets(broker):
@@ -505,10 +507,10 @@ def test_the_fences_of_a_partition_are_its_committed_offsets(broker):
         [Record(Partition("updates", 2), 3, b"k", b"v", leader_epoch=6)]
     )
 
-    assert {
+    assert owner.custody.fences(2) == {
         Partition("updates", 2): CommittedOffset(4, leader_epoch=6),
         Partition("notes", 2): CommittedOffset(7, leader_epoch=1),
-    } == owner.custody.fences(2)
+    }
     with pytest.raises(RetriableError, match="not claimed"):
         owner.custody.fences(0)
 
@@ -520,10 +522,10 @@ def test_records_below_an_offset_are_marked_as_read_again_until_it_is_reached(br
     owner.custody.open([1])
 
     marked = [owner.custody.marked(record(1, at)) for at in (3, 4, 5)]
-    assert [True, True, False] == [each.is_repeated for each in marked]
-    assert "phistream/1 held again=5 of=b" == owner.custody.metadata(place)
+    assert [each.is_repeated for each in marked] == [True, True, False]
+    assert owner.custody.metadata(place) == "phistream/1 held again=5 of=b"
 
     owner.custody.committed([record(1, 3)])
-    assert "phistream/1 held again=5 of=b" == owner.custody.metadata(place)
+    assert owner.custody.metadata(place) == "phistream/1 held again=5 of=b"
     owner.custody.committed([record(1, 4)])
-    assert "phistream/1 held of=b" == owner.custody.metadata(place)
+    assert owner.custody.metadata(place) == "phistream/1 held of=b"

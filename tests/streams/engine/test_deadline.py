@@ -58,7 +58,7 @@ def test_what_takes_too_much_cpu_time_is_interrupted(limited, work):
 
 
 def test_what_ends_in_time_is_not_interrupted_afterwards(limited):
-    assert 7 == limited(lambda: 7, 0.05)
+    assert limited(lambda: 7, 0.05) == 7
     until = time.process_time() + 0.3
     while time.process_time() < until:
         pass
@@ -72,7 +72,7 @@ def test_after_an_overrun_the_next_call_has_its_own_time(limited):
     for _ in range(3):
         with pytest.raises(Overrun):
             limited(spin, 0.05)
-        assert "fine" == limited(lambda: "fine", 0.05)
+        assert limited(lambda: "fine", 0.05) == "fine"
 
 
 def test_what_the_call_raises_comes_through(limited):

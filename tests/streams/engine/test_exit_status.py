@@ -57,7 +57,7 @@ def test_each_error_ends_with_its_status_and_the_next_step(error, status, says, 
 
 
 def test_what_ends_well_ends_with_0():
-    assert 0 == status_of(lambda: None)
+    assert status_of(lambda: None) == 0
 
 
 def test_an_admin_call_that_takes_too_long_may_be_tried_again():

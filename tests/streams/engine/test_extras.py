@@ -74,10 +74,9 @@ def test_a_command_whose_extra_is_missing_names_the_line_that_installs_it(
 ):
     done = phistream(blocked, *arguments)
 
-    assert (78, "") == (done.returncode, done.stdout)
-    assert (
+    assert (done.returncode, done.stdout) == (78, "")
+    assert done.stderr == (
         f"phistream: {blocked} is missing; install: pip install 'phistream[{extras}]'\n"
-        == done.stderr
     )
 
 
@@ -100,7 +99,7 @@ def test_documents_without_their_extra_end_scrub_before_anything_is_written(
 
     done = phistream("lxml,pypdf", "scrub", folder, "--out", tmp_path / "out")
 
-    assert (78, "") == (done.returncode, done.stdout)
+    assert (done.returncode, done.stdout) == (78, "")
     assert "install: pip install 'phistream[documents]'\n" in done.stderr
     assert not (tmp_path / "out").exists()
 
@@ -111,7 +110,7 @@ def test_a_text_with_html_in_it_names_the_extra_as_well(tmp_path):
 
     done = phistream("lxml", "scrub", "--preset", "lexical", note)
 
-    assert (78, "") == (done.returncode, done.stdout)
+    assert (done.returncode, done.stdout) == (78, "")
     assert "phistream: lxml is missing; install: pip" in done.stderr
 
 
@@ -126,7 +125,7 @@ def test_a_text_and_hl7_need_no_extra(tmp_path):
 
     done = phistream(extras, "scrub", "--preset", "lexical", tmp_path)
 
-    assert (0, "") == (done.returncode, done.stderr)
+    assert (done.returncode, done.stderr) == (0, "")
     assert "Seen on [DATE]." in done.stdout
     assert "[NAME:PATIENT] is better." in done.stdout
 
@@ -138,7 +137,7 @@ def _core_modules():
 def test_a_missing_module_of_no_extra_is_a_bug_and_stays_one():
     done = phistream("orjson", "topics", "list")
 
-    assert 1 == done.returncode
+    assert done.returncode == 1
     assert "ModuleNotFoundError: No module named 'orjson'" in done.stderr
     assert missing_extra(ModuleNotFoundError("x", name="streams.none")) is None
 
@@ -163,7 +162,7 @@ def test_what_is_installed_is_not_asked_for():
     require("numba", "lxml")
     with pytest.raises(ModuleNotFoundError) as missing:
         require("nonesuch")
-    assert "nonesuch" == missing.value.name
+    assert missing.value.name == "nonesuch"
 
 
 def test_the_table_has_every_package_that_is_imported_and_not_of_the_core():

@@ -36,7 +36,7 @@ def status(program):
 
 @pytest.mark.parametrize("hang", HANGS)
 def test_the_backstop_ends_a_process_that_hangs(hang):
-    assert 1 == status(HANGS[hang])
+    assert status(HANGS[hang]) == 1
 
 
 def test_a_process_that_beats_lives():
@@ -44,13 +44,13 @@ def test_a_process_that_beats_lives():
     patient = "pulse.backstop.stop()\npulse = Pulse(Heartbeat(context), lambda _: 5)\n"
     beats = "for _ in range(60): time.sleep(0.1); pulse.beat()"
 
-    assert 0 == status(patient + beats + "\npulse.backstop.stop()")
+    assert status(patient + beats + "\npulse.backstop.stop()") == 0
 
 
 def test_an_end_that_is_settled_is_not_put_off():
     beats = "pulse.backstop.end_within(0.5)\nwhile True: time.sleep(0.05); pulse.beat()"
 
-    assert 1 == status(beats)
+    assert status(beats) == 1
 
 
 def test_a_call_that_does_not_return_ends_the_process_and_excuses_every_record():
@@ -61,24 +61,24 @@ def test_a_call_that_does_not_return_ends_the_process_and_excuses_every_record()
     heartbeat.enter(Phase.RUNNING)
     heartbeat.begin()
     before = heartbeat.life
-    assert {before.name} == before.excused
+    assert before.excused == {before.name}
 
     process = context.Process(target=hang_within, args=(heartbeat,))
     process.start()
     process.join(60)
-    assert 1 == process.exitcode
+    assert process.exitcode == 1
     heartbeat.begin()
-    assert {before.name, heartbeat.life.name} == heartbeat.life.excused
+    assert heartbeat.life.excused == {before.name, heartbeat.life.name}
     assert before.name != heartbeat.life.name
 
     # One that ends while it starts had no partition: it changes nothing.
     heartbeat.begin()
     assert {before.name} < heartbeat.life.excused
-    assert 3 == len(heartbeat.life.excused)
+    assert len(heartbeat.life.excused) == 3
 
     heartbeat.enter(Phase.RUNNING)
     heartbeat.begin()
-    assert {heartbeat.life.name} == heartbeat.life.excused
+    assert heartbeat.life.excused == {heartbeat.life.name}
 
 
 def test_a_process_that_is_accused_is_not_excused():
@@ -134,7 +134,7 @@ time.sleep(60)
         text=True,
     )
 
-    assert (1, "running\n") == (done.returncode, done.stdout)
+    assert (done.returncode, done.stdout) == (1, "running\n")
 
 
 PARENT = """

@@ -15,7 +15,7 @@ def test_absent_folders_are_made_for_their_owner_alone(tmp_path):
 
     private_folder(inner)
 
-    assert [0o755, 0o700, 0o700] == modes(tmp_path, inner.parent, inner)
+    assert modes(tmp_path, inner.parent, inner) == [0o755, 0o700, 0o700]
 
 
 def test_a_folder_of_ones_own_is_closed_and_its_parents_are_left(tmp_path):
@@ -26,7 +26,7 @@ def test_a_folder_of_ones_own_is_closed_and_its_parents_are_left(tmp_path):
 
     private_folder(folder)
 
-    assert [0o755, 0o700] == modes(folder.parent, folder)
+    assert modes(folder.parent, folder) == [0o755, 0o700]
 
 
 def test_what_a_service_and_its_children_write_is_private(tmp_path):
@@ -46,4 +46,4 @@ def test_what_a_service_and_its_children_write_is_private(tmp_path):
     )
 
     names = ("own", "child", "folder")
-    assert [0o600, 0o600, 0o700] == modes(*(tmp_path / each for each in names))
+    assert modes(*(tmp_path / each for each in names)) == [0o600, 0o600, 0o700]

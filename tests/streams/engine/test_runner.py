@@ -104,7 +104,7 @@ def run_to_the_end(broker, processor=None):
 def assert_exactly_once(broker):
     scrubbed = Counter(output.value for output in broker.committed["scrubbed"])
     assert {n.upper(): 1 for n in NOTES if n != b"bad"} == scrubbed
-    assert [b"bad"] == [output.value for output in broker.committed["dead"]]
+    assert [output.value for output in broker.committed["dead"]] == [b"bad"]
     assert len(NOTES) == len(broker.committed["audit"])
 
 
@@ -130,7 +130,7 @@ def test_the_crashes_really_happen(broker):
         with suppress(local.Crash):
             run_to_the_end(broker)
 
-    assert {"abort"} == broker.unmet  # a crash needs none
+    assert broker.unmet == {"abort"}  # a crash needs none
     assert broker.aborted > 0
 
 
@@ -183,8 +183,8 @@ def test_order_is_kept_within_a_partition_through_errors(broker):
     run_to_the_end(broker)
 
     values = b"".join(o.value for o in broker.committed["scrubbed"])
-    assert b"ADF" == bytes(value for value in values if value in b"ADF")
-    assert b"BCE" == bytes(value for value in values if value in b"BCE")
+    assert bytes(value for value in values if value in b"ADF") == b"ADF"
+    assert bytes(value for value in values if value in b"BCE") == b"BCE"
 
 
 def test_commits_nothing_when_idle():
@@ -194,7 +194,7 @@ def test_commits_nothing_when_idle():
 
     run_to_the_end(broker)
 
-    assert {"begin"} == broker.unmet
+    assert broker.unmet == {"begin"}
 
 
 def test_a_damaged_table_is_dropped_and_its_notes_come_again(broker):
@@ -216,7 +216,7 @@ def test_a_bug_of_the_processor_is_not_swallowed(broker):
     with pytest.raises(ZeroDivisionError):
         run_to_the_end(broker, processor)
 
-    assert {0} == {each.offset for each in broker.offsets.values()}
+    assert {each.offset for each in broker.offsets.values()} == {0}
 
 
 def test_gives_up_after_too_many_failures(broker):
@@ -268,11 +268,11 @@ def test_commits_that_fail_for_no_records_sake_make_no_record_poison(error):
     for number in range(10):
         broker.put(0, b"n%03d" % number)
 
-    assert 6 == workers(broker, 6)
+    assert workers(broker, 6) == 6
     assert broker.offsets[Partition("notes", 0)].metadata == "phistream/1 released"
     broker.error = None
     broker.meet = lambda _operation: None
-    assert 0 == lives(broker, Upper)
+    assert lives(broker, Upper) == 0
     assert_once(broker, 10)
 
 
@@ -281,7 +281,7 @@ def test_a_record_whose_output_the_broker_refuses_is_found():
     for number in range(10):
         broker.put(0, b"n%03d" % number)
 
-    assert 0 == workers(broker, 6)
+    assert workers(broker, 6) == 0
     assert_once(broker, 10, dead=[b"n003"])
 
 
@@ -295,7 +295,7 @@ def test_a_failed_batch_comes_again_in_halves():
 
     sizes = [runner.run_once() for _ in range(4)]
 
-    assert [0, 4, 8, 8] == sizes
+    assert sizes == [0, 4, 8, 8]
 
 
 class Deadly(Upper):
@@ -360,7 +360,7 @@ def test_a_record_that_ends_its_worker_costs_three_workers_and_is_a_dead_letter(
 
     deaths = lives(broker, lambda: Deadly([poison]), max_records=most + 3)
 
-    assert 3 == deaths
+    assert deaths == 3
     assert_once(broker, 60, [poison])
 
 
@@ -385,7 +385,7 @@ def test_what_has_killed_is_not_processed_again_and_normal_batches_resume():
     last = workers[-1]
 
     assert (b"n005", "poison") in last.told
-    assert 10 == max(last.sizes)
+    assert max(last.sizes) == 10
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -422,7 +422,7 @@ def test_a_micro_batch_that_takes_too_long_is_taken_apart():
 
     deaths = lives(broker, lambda: processor, max_records=30)
 
-    assert 0 == deaths
+    assert deaths == 0
     assert_once(broker, 60, [slow])
     assert (slow, "deadline") in processor.told
     assert "rebuilt" in processor.told
@@ -491,7 +491,7 @@ def test_a_process_that_was_away_for_long_accuses_the_records_it_had(broker):
     runner.run_once()
 
     # Its commit shows that the group has not missed it.
-    assert [True, False] == accused
+    assert accused == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -523,7 +523,7 @@ def test_a_batch_of_quick_notes_is_whole_next_to_a_short_transaction_timeout():
         broker, Upper(), max_records=40, micro_batch_bytes=50, batch_seconds=5.0
     )
 
-    assert 40 == runner.run_once()
+    assert runner.run_once() == 40
 
 
 def test_a_micro_batch_is_bounded_by_bytes():
@@ -537,7 +537,7 @@ def test_a_micro_batch_is_bounded_by_bytes():
 
     runner.run_once()
 
-    assert [2, 1, 2] == processor.sizes
+    assert processor.sizes == [2, 1, 2]
 
 
 def test_an_owner_that_leaves_in_order_casts_no_suspicion():
@@ -549,7 +549,7 @@ def test_an_owner_that_leaves_in_order_casts_no_suspicion():
 
     lives(broker, lambda: processor, max_records=10)
 
-    assert 10 == max(processor.sizes)
+    assert max(processor.sizes) == 10
 
 
 def test_an_offset_that_somebody_else_has_set_is_claimed_again():
@@ -581,7 +581,7 @@ def test_nothing_is_published_twice_when_committed_offsets_go_back(operation):
 
     published = [output.value for output in broker.committed["scrubbed"]]
     assert 12 == len({*published}) == len(published)
-    assert 12 == broker.offsets[Partition("notes", 0)].offset
+    assert broker.offsets[Partition("notes", 0)].offset == 12
 
 
 @pytest.mark.parametrize("trouble", [UnknownOutcome, Fenced])
@@ -600,14 +600,14 @@ def test_after_an_unknown_outcome_partitions_are_claimed_anew_and_go_on(trouble)
     broker.plan("commit", 0, trouble("planned"))
     for _ in range(4):
         runner.run_once()
-    assert [{0, 1}] * 2 == asked
-    assert 0 == runner._custody.quarantined
+    assert asked == ([{0, 1}] * 2)
+    assert runner._custody.quarantined == 0
 
     broker.plan("commit", 0, trouble("planned"))
     runner.run_once()
     runner.release()
     claims = [Claim.read(each.metadata) for each in broker.offsets.values()]
-    assert [False, False] == [each.is_held for each in claims]
+    assert [each.is_held for each in claims] == [False, False]
     runner = start(broker, Upper())
     for _ in range(20):
         runner.run_once()
@@ -626,14 +626,14 @@ def test_a_partition_whose_offset_is_in_doubt_is_held_back_and_no_other():
         if each.metadata
     }
     runner.run_once()
-    assert 0 < broker.offsets[doubtful].offset
+    assert broker.offsets[doubtful].offset > 0
     broker.offsets[doubtful] = CommittedOffset(0, str(Claim(is_held=True, of="id")))
     broker.plan("commit", 0, RetriableError("planned"))
     for _ in range(12):
         runner.run_once()
 
-    assert {1} == runner._consumer._flowing
-    assert 0 == broker.offsets[doubtful].offset
+    assert runner._consumer._flowing == {1}
+    assert broker.offsets[doubtful].offset == 0
     other = Partition("notes", 1)
     assert len(broker.logs[other]) == broker.offsets[other].offset
 
@@ -646,7 +646,7 @@ def test_a_record_that_is_delivered_once_more_is_not_published_once_more():
     runner._consumer._positions[Partition("notes", 0)] = 2
 
     # A batch is smaller after a failure.
-    assert [0, 2, 2] == [runner.run_once() for _ in range(3)]
+    assert [runner.run_once() for _ in range(3)] == [0, 2, 2]
     published = [output.value for output in broker.committed["scrubbed"]]
     assert 8 == len({*published}) == len(published)
 
@@ -667,8 +667,8 @@ def test_a_topic_that_ends_before_the_committed_offset_stops_the_worker():
     with pytest.raises(GivenUp, match="Lost offsets in the runbook"):
         turn_for_ever()
 
-    assert 4 == len(broker.committed["scrubbed"])
-    assert 400 == broker.offsets[place].offset
+    assert len(broker.committed["scrubbed"]) == 4
+    assert broker.offsets[place].offset == 400
 
 
 def _from_the_start(consumer, broker):
@@ -712,11 +712,11 @@ def test_all_that_is_written_is_sealed_record_by_record(broker):
     for _ in range(8):
         runner.run_once()
 
-    assert Counter({("scrubbed", "audit"): 6, ("dead", "audit"): 1, ("notes",): 1}) == (
-        Counter(map(tuple, calls))
+    assert Counter(map(tuple, calls)) == Counter(
+        {("scrubbed", "audit"): 6, ("dead", "audit"): 1, ("notes",): 1}
     )
     written = [each for topic in broker.committed.values() for each in topic]
-    assert {b"s"} == {each.headers["seal"] for each in written}
+    assert {each.headers["seal"] for each in written} == {b"s"}
 
 
 class Refusing(Upper):
@@ -739,5 +739,5 @@ def test_a_worker_that_stops_in_the_midst_of_a_batch_leaves_in_order(caplog):
     place = Partition("notes", 0)
     assert CommittedOffset(0, "phistream/1 released") == broker.offsets[place]
     assert not caplog.records
-    assert 0 == lives(broker, Upper)
+    assert lives(broker, Upper) == 0
     assert_once(broker, 100)

@@ -39,11 +39,11 @@ def test_the_later_source_wins(config):
 
     settings = load_settings(path, {"batch_records": 9, "policy": None}, env)
 
-    assert ("file:1", "env", 9) == (
+    assert (
         settings.bootstrap,
         settings.group,
         settings.batch_records,
-    )
+    ) == ("file:1", "env", 9)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_short_key_is_refused(tmp_path):
 def test_lists_of_terms_are_a_table_as_in_presets(config):
     path = config('[terms]\nkeep = ["a.txt"]\n[terms.remove]\n"NAME:DOCTOR" = ["b"]\n')
     terms = load_settings(path, environment={}).terms
-    assert (("a.txt",), {Label.DOCTOR: ("b",)}) == (terms.keep, terms.remove)
+    assert (terms.keep, terms.remove) == (("a.txt",), {Label.DOCTOR: ("b",)})
 
     for wrong in ("removed = []", '[terms.remove]\n"NAME:NURSE" = ["b"]'):
         with pytest.raises(ConfigError, match="terms"):
@@ -125,8 +125,8 @@ def test_the_shipped_configuration_names_every_setting():
         if (f"{key} =" not in text and f"[{key}]" not in text)
         or (field.description or key) not in text
     ]
-    assert ["kafka", "products"] == missing
-    assert [] == [name for name in TABLES if f"\n[{name}]\n" not in text]
+    assert missing == ["kafka", "products"]
+    assert [name for name in TABLES if f"\n[{name}]\n" not in text] == []
 
 
 def test_the_shipped_configuration_holds_the_defaults():
@@ -135,7 +135,7 @@ def test_the_shipped_configuration_holds_the_defaults():
     tables = {name: values.pop(name) for name in TABLES}
 
     assert Settings() == Settings.model_validate(values)
-    assert {
+    assert (Settings.model_fields.keys() - values.keys()) == {
         "bootstrap",
         "kafka_password",
         "kafka_password_file",
@@ -149,7 +149,7 @@ def test_the_shipped_configuration_holds_the_defaults():
         "operator_tokens",
         "operator_tokens_file",
         "products",
-    } == (Settings.model_fields.keys() - values.keys())
+    }
     for name, table in tables.items():
         assert TABLES[name].of(Settings()) == TABLES[name].model_validate(table)
         fields = TABLES[name].model_fields
@@ -163,11 +163,11 @@ def test_what_is_done_with_notes_of_unknown_patients_is_set_by_note_type(config)
 
     settings = load_settings(path, environment={})
 
-    assert ("wait", {"DS": "hold"}) == (
+    assert (
         settings.unknown_patient,
         settings.unknown_patient_types,
-    )
-    assert {"OP": "scrub"} == load_settings(environment=env).unknown_patient_types
+    ) == ("wait", {"DS": "hold"})
+    assert load_settings(environment=env).unknown_patient_types == {"OP": "scrub"}
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_the_mllp_listener_has_a_table_or_a_json_object_of_the_environment(confi
     env = {"PHISTREAM_MLLP": '{"host": "::", "senders": ["LAB|NORTH"]}'}
     from_environment = MllpSettings.of(load_settings(environment=env))
 
-    assert (6661, "127.0.0.1") == (from_file.port, from_file.host)
-    assert ["10.1.0.0/16"] == [str(each) for each in from_file.allow]
-    assert ("::", ("LAB|NORTH",)) == (from_environment.host, from_environment.senders)
+    assert (from_file.port, from_file.host) == (6661, "127.0.0.1")
+    assert [str(each) for each in from_file.allow] == ["10.1.0.0/16"]
+    assert (from_environment.host, from_environment.senders) == ("::", ("LAB|NORTH",))
 
 
 def test_a_key_of_a_table_has_a_name_in_the_environment(config):
@@ -212,11 +212,11 @@ def test_a_key_of_a_table_has_a_name_in_the_environment(config):
     settings = load_settings(path, {"mllp__port": 7, "mllp__host": None}, env)
 
     gateway, mllp = GatewaySettings.of(settings), MllpSettings.of(settings)
-    assert "lab:ZZMARKER" == gateway.tokens.get_secret_value()
+    assert gateway.tokens.get_secret_value() == "lab:ZZMARKER"
     assert "ZZMARKER" not in repr(settings)
-    assert (5, 4) == (gateway.requests, gateway.batch_notes)
-    assert (7, "::", ("LAB|NORTH",)) == (mllp.port, mllp.host, mllp.senders)
-    assert (1, 64) == (settings.traces.ratio, settings.traces.queue_spans)
+    assert (gateway.requests, gateway.batch_notes) == (5, 4)
+    assert (mllp.port, mllp.host, mllp.senders) == (7, "::", ("LAB|NORTH",))
+    assert (settings.traces.ratio, settings.traces.queue_spans) == (1, 64)
     assert settings.schema_registry.registers
 
 
@@ -284,7 +284,7 @@ def test_the_class_of_a_table_is_imported_only_with_the_table():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert "streams.products.mllp.settings" in done.stdout
-    assert 1 == done.stdout.count(".settings")
+    assert done.stdout.count(".settings") == 1
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_usual_cipher_suites_may_be_set(config, suites):
 def test_what_oauth_needs_may_be_set(config, name, value):
     path = config(f'[kafka]\n"{name}" = "{value}"')
 
-    assert {name: value} == load_settings(path, environment={}).kafka
+    assert load_settings(path, environment={}).kafka == {name: value}
 
 
 def test_client_properties_are_texts_numbers_or_booleans_and_quoted(config):
@@ -376,10 +376,11 @@ def test_client_properties_are_texts_numbers_or_booleans_and_quoted(config):
     env = {"PHISTREAM_KAFKA": '{"sasl.password": "ZZMARKER"}'}
     from_environment = load_settings(environment=env)
 
-    assert {"socket.timeout.ms": "9", "socket.keepalive.enable": "true"} == (
-        load_settings(path, environment={}).kafka
-    )
-    assert {"sasl.password": "ZZMARKER"} == from_environment.kafka
+    assert (load_settings(path, environment={}).kafka) == {
+        "socket.timeout.ms": "9",
+        "socket.keepalive.enable": "true",
+    }
+    assert from_environment.kafka == {"sasl.password": "ZZMARKER"}
     assert "ZZMARKER" not in repr(from_environment)
     with pytest.raises(ConfigError, match="quotes"):
         load_settings(config('[kafka]\nsecurity.protocol = "SSL"'), environment={})
@@ -393,7 +394,7 @@ def test_the_client_knows_every_property_that_may_be_set():
             return error.args[0].str()
         return ""
 
-    assert [] == [name for name in ALLOWED if "No such" in refusal(name)]
+    assert [name for name in ALLOWED if "No such" in refusal(name)] == []
 
 
 def test_no_property_is_both_allowed_and_refused_or_overridden():
@@ -442,7 +443,7 @@ def test_a_command_ends_with_78_if_its_configuration_is_refused(tmp_path):
 
         done = commands.phistream("run", "scrub", "--config", file, text=True)
 
-        assert 78 == done.returncode, done.stderr
+        assert done.returncode == 78, done.stderr
         assert done.stderr.splitlines()[-1].startswith("phistream: ")
         assert "Traceback" not in done.stderr
         assert "bug" not in done.stderr
@@ -457,7 +458,7 @@ def test_the_password_of_kafka_is_read_from_a_file_of_its_own(tmp_path):
     path.write_text("s3cret of the broker\n")
     path.chmod(0o440)  # as Kubernetes mounts it
 
-    assert "s3cret of the broker" == password_of(path)["sasl.password"]
+    assert password_of(path)["sasl.password"] == "s3cret of the broker"
 
 
 def test_a_password_file_that_cannot_be_trusted_is_refused_without_its_content(
@@ -486,5 +487,5 @@ def test_metrics_are_on_a_port_by_slot_or_on_the_same_in_each_pod():
     by_slot = Settings(metrics_port=9464, first_slot=3)
     pod = by_slot.model_copy(update={"metrics_port_by_slot": False})
 
-    assert [9467, 9468] == [by_slot.metrics_port_of(slot) for slot in (3, 4)]
-    assert [9464, 9465] == [pod.metrics_port_of(slot) for slot in (3, 4)]
+    assert [by_slot.metrics_port_of(slot) for slot in (3, 4)] == [9467, 9468]
+    assert [pod.metrics_port_of(slot) for slot in (3, 4)] == [9464, 9465]

@@ -101,8 +101,8 @@ def test_a_clinical_document_in_obx_is_scrubbed_and_put_back_in_its_form():
 
     _, *names, encoding, _ = observed(done)
     document = etree.fromstring(in_obx(done))
-    assert (["TEXT", "XML"], "Base64") == (names, encoding)
-    assert {"image": 1} == done.unreadable
+    assert (names, encoding) == (["TEXT", "XML"], "Base64")
+    assert done.unreadable == {"image": 1}
     assert "Quellwright" not in etree.tostring(document, encoding="unicode")
     assert "4471836" not in etree.tostring(document, encoding="unicode")
     assert len(found(document, "//v:section")) == len(
@@ -150,8 +150,9 @@ def test_a_bundle_in_obx_is_scrubbed_and_put_back():
     done = rebuild("hl7", value.replace(PID.encode(), pid.encode()))
 
     written = orjson.loads(in_obx(done))
-    assert {"Patient", "Observation"} == {
-        each["resource"]["resourceType"] for each in written["entry"]
+    assert {each["resource"]["resourceType"] for each in written["entry"]} == {
+        "Patient",
+        "Observation",
     }
     assert b"Quellwright" not in in_obx(done)
     [own] = re.findall(rb"PID\|[^\r]*", done.value)
@@ -171,7 +172,7 @@ def test_a_clinical_document_in_an_attachment_is_the_note_and_is_put_back():
     assert "Quellwright" not in etree.tostring(document, encoding="unicode")
     assert "Odette" not in etree.tostring(document, encoding="unicode")
     [attachment] = orjson.loads(done.value)["content"]
-    assert "application/xml" == attachment["attachment"]["contentType"]
+    assert attachment["attachment"]["contentType"] == "application/xml"
 
 
 def test_a_clinical_document_in_a_binary_is_put_back():
@@ -206,7 +207,7 @@ def test_a_resource_in_a_body_is_put_back(representation):
 
     [body] = found(etree.fromstring(done.value), "//v:nonXMLBody/v:text")
     written = base64.b64decode(body.text) if is_encoded else body.text
-    assert "DocumentReference" == orjson.loads(written)["resourceType"]
+    assert orjson.loads(written)["resourceType"] == "DocumentReference"
     assert b"Quellwright" not in done.value
     [content] = orjson.loads(written)["content"]
     inner = base64.b64decode(content["attachment"]["data"])
@@ -231,7 +232,7 @@ def test_messages_are_opened_two_levels_deep_and_no_deeper():
     opened, refused = rebuild("hl7", message(two)), rebuild("hl7", message(three))
 
     assert b"DocumentReference" in in_body(in_obx(opened))
-    assert {"unknown": 1} == refused.unreadable
+    assert refused.unreadable == {"unknown": 1}
     [content] = orjson.loads(in_body(in_obx(refused)))["content"]
     assert "data" not in content["attachment"]
 
@@ -251,7 +252,7 @@ def test_no_marker_of_a_document_inside_is_written():
 
     shown = (in_obx(done) + done.value).decode().lower() + repr(done.removed).lower()
     assert "clinicaldocument" in shown
-    assert [] == [path for path, it in markers.by_path.items() if it.lower() in shown]
+    assert [path for path, it in markers.by_path.items() if it.lower() in shown] == []
     assert len(markers.by_path) > 60
 
 
@@ -288,8 +289,8 @@ def test_no_marker_of_a_document_inside_is_written():
 def test_what_cannot_be_opened_is_removed_and_counted(document, names, kind):
     done = rebuild("hl7", message(document, names))
 
-    assert [""] == observed(done)
-    assert {kind: 1} == done.unreadable
+    assert observed(done) == [""]
+    assert done.unreadable == {kind: 1}
     assert b"Quellwright" not in done.value
 
 
@@ -306,8 +307,8 @@ def test_a_value_of_the_record_in_a_document_inside_is_removed_alone():
     done = rebuild("hl7", message(value))
 
     document = etree.fromstring(in_obx(done))
-    assert [] == found(document, "/v:ClinicalDocument/v:versionNumber/@value")
-    assert 1 == done.removed["INT.value"]
+    assert found(document, "/v:ClinicalDocument/v:versionNumber/@value") == []
+    assert done.removed["INT.value"] == 1
 
 
 def test_documents_inside_are_looked_at_as_those_around_them(monkeypatch):
@@ -321,7 +322,7 @@ def test_documents_inside_are_looked_at_as_those_around_them(monkeypatch):
 
     done = reader.rebuilt(part.content, nobody, values)
 
-    assert ["ccda"] == [format for format, _ in done.enclosed]
+    assert [format for format, _ in done.enclosed] == ["ccda"]
     [(_, inner)] = done.enclosed
     assert in_obx(done) == inner.value
 
@@ -366,4 +367,4 @@ def test_a_measured_value_that_is_the_zip_code_does_not_cost_the_message(
 ):
     done = rebuild(format, value)
 
-    assert 1 <= done.removed[place]
+    assert done.removed[place] >= 1

@@ -29,8 +29,8 @@ def test_mutated_inputs_are_rebuilt_or_refused(name):
     # Index 0 is scrubbed by the real scrubber, which the benchmark does.
     tally = run(SEED, range(1, INPUTS + 1), name, cpu_seconds=20)
 
-    assert [] == tally.faults
-    assert INPUTS == tally.inputs[name]
+    assert tally.faults == []
+    assert tally.inputs[name] == INPUTS
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -50,8 +50,8 @@ def test_most_inputs_hold_markers_and_many_are_rebuilt(name):
         if any(marker.encode() in each.value for marker in each.markers)
     ]
 
-    assert INPUTS / 4 < tally.outcomes[name, "rebuilt"]
-    assert INPUTS / 2 < len(with_markers)
+    assert tally.outcomes[name, "rebuilt"] > INPUTS / 4
+    assert len(with_markers) > INPUTS / 2
 
 
 MESSAGE = (
@@ -68,11 +68,11 @@ def faults_of(given):
 
 def test_a_marker_that_passes_is_a_fault(monkeypatch):
     given = Input("hl7", 1, MESSAGE, ("Qzmarker",))
-    assert [] == faults_of(given)
+    assert faults_of(given) == []
 
     monkeypatch.setattr(fuzz, "masked", lambda text, markers: masked(text, ()))
 
-    assert [("passed", "the rebuilt message")] == faults_of(given)
+    assert faults_of(given) == [("passed", "the rebuilt message")]
 
 
 def test_another_exception_is_a_fault_and_not_shown(monkeypatch):
@@ -83,7 +83,7 @@ def test_another_exception_is_a_fault_and_not_shown(monkeypatch):
 
     [(kind, what)] = faults_of(Input("hl7", 1, MESSAGE, ("Qzmarker",)))
 
-    assert "crash" == kind
+    assert kind == "crash"
     assert "KeyError" in what
     assert "Qzmarker" not in what
 
@@ -98,7 +98,7 @@ def test_an_input_that_takes_too_long_is_a_fault(monkeypatch):
 
     check(Input("hl7", 1, MESSAGE, ()), tally, 0.02)
 
-    assert {"slow"} == {each.kind for each in tally.faults}
+    assert {each.kind for each in tally.faults} == {"slow"}
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def refusal(json_map, event):
 
 
 def test_an_event_of_another_form_becomes_a_note_event(load):
-    assert {
+    assert load(WHOLE).event_of(EVENT) == {
         "note_id": "7",
         "note_type": "DS",
         "written_at": "2024-03-14T09:30:00",
@@ -128,7 +128,7 @@ def test_an_event_of_another_form_becomes_a_note_event(load):
                 }
             ],
         },
-    } == load(WHOLE).event_of(EVENT)
+    }
 
 
 def test_intake_routes_a_mapped_event_as_a_note_event(load):
@@ -137,8 +137,8 @@ def test_intake_routes_a_mapped_event_as_a_note_event(load):
     routed = route(orjson.dumps(EVENT), json_map=json_map)
 
     assert routed == route(orjson.dumps(json_map.event_of(EVENT)))
-    assert b"NORTH|123456" == routed.notes[0].patient.key
-    assert 1 == len(routed.updates)
+    assert routed.notes[0].patient.key == b"NORTH|123456"
+    assert len(routed.updates) == 1
 
 
 def test_a_mapped_event_that_gives_a_name_twice_is_refused(load):
@@ -217,7 +217,7 @@ def test_birth_dates_are_read_by_their_formats_or_refuse_the_event(
     if expected is None:
         assert "dob: a date or time must be" in refusal(json_map, event)
     else:
-        assert [expected] == json_map.event_of(event)["demographics"]["birth_dates"]
+        assert json_map.event_of(event)["demographics"]["birth_dates"] == [expected]
 
 
 def test_a_code_that_is_no_code_is_refused_without_the_value(load):

@@ -165,7 +165,7 @@ def test_no_huge_value_takes_long(unit):
     with suppress(InvalidRecord):
         recognise(value)
 
-    assert 5 > time.process_time() - start
+    assert time.process_time() - start < 5
 
 
 @given(st.sampled_from([HL7, NOTE, FHIR, CCDA, HTML, TEXT, RTF, PDF]), st.data())

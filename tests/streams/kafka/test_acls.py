@@ -72,11 +72,11 @@ def test_each_stage_is_granted_its_topics_and_no_others():
 
 def test_who_reads_scrubbed_notes_is_granted_nothing_with_identifiers():
     read = {"Read", "Describe"}
-    assert {"notes.scrubbed": read, "hl7.scrubbed": read} == topics_of("subscriber")
+    assert topics_of("subscriber") == {"notes.scrubbed": read, "hl7.scrubbed": read}
 
 
 def test_who_publishes_updates_of_patients_may_read_nothing():
-    assert {"patient.updates": {"Write", "Describe"}} == topics_of("feeder")
+    assert topics_of("feeder") == {"patient.updates": {"Write", "Describe"}}
 
 
 @pytest.mark.parametrize(("topic", "writers", "readers"), GRANTED)
@@ -94,11 +94,11 @@ def test_what_is_granted_of_each_topic_is_said_here():
 def test_a_grant_is_a_line_of_kafkas_own_tool():
     grant = Grant("transactional-id", "house-scrub-", ("Write",), is_prefix=True)
 
-    assert (
+    assert grant.command("User:s") == (
         "kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:s "
         "--operation Write --transactional-id house-scrub- "
         "--resource-pattern-type prefixed"
-    ) == grant.command("User:s")
+    )
     assert Grant("cluster", "c", ("Describe",)).command("U").endswith(" --cluster")
 
 
@@ -106,7 +106,7 @@ def test_the_command_prints_all_of_them():
     done = CliRunner().invoke(app, ["topics", "acls", "--principal", "User:ward-"])
 
     lines = done.stdout.splitlines()
-    assert 0 == done.exit_code
+    assert done.exit_code == 0
     assert sum(map(len, grants("phistream").values())) == sum(
         "User:ward-" in line for line in lines
     )

@@ -48,7 +48,7 @@ def test_every_reference_leads_somewhere(document):
 def test_every_topic_is_a_channel_with_messages(document):
     assert document["channels"].keys() == {topic.name for topic in TOPICS}
     assert all(each["messages"] for each in document["channels"].values())
-    assert 2 == len(document["channels"]["hl7.raw"]["messages"])
+    assert len(document["channels"]["hl7.raw"]["messages"]) == 2
 
 
 def test_a_payload_is_the_schema_of_the_topic(document):
@@ -74,9 +74,9 @@ def test_with_a_registry_the_bindings_name_the_wire_format(document):
     framed = asyncapi(has_registry=True)["components"]["messages"]
 
     changed = {name for name in plain if plain[name] != framed[name]}
-    assert {"notes.scrubbed.v1", "phi.audit.v1", "hl7.scrubbed.message"} == changed
+    assert changed == {"notes.scrubbed.v1", "phi.audit.v1", "hl7.scrubbed.message"}
     for name in changed:
         binding = framed[name]["bindings"]["kafka"]
-        assert "payload" == binding["schemaIdLocation"]
-        assert "TopicNameStrategy" == binding["schemaLookupStrategy"]
+        assert binding["schemaIdLocation"] == "payload"
+        assert binding["schemaLookupStrategy"] == "TopicNameStrategy"
         assert plain[name]["contentType"] == framed[name]["contentType"]

@@ -37,7 +37,7 @@ def test_a_refusal_names_the_broker_and_the_property(text, named):
 
 def test_an_outage_is_no_refusal():
     for text in ("1/1 brokers are down", "k:9/1: Connect to ipv4#1:9 failed: refused"):
-        assert "" == security_problem(KafkaError(KafkaError._TRANSPORT, text))
+        assert security_problem(KafkaError(KafkaError._TRANSPORT, text)) == ""
 
 
 def test_a_value_that_the_client_refuses_is_named_and_not_shown(tmp_path):

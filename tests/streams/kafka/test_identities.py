@@ -45,7 +45,7 @@ def test_a_topic_that_was_made_anew_ends_the_worker_for_a_new_start(admin):
     identities = Identities(admin, dict(admin.ids), clock=lambda: now[0])
     for _ in range(5):
         identities.check()
-    assert 1 == admin.asked
+    assert admin.asked == 1
     del admin.ids["patients"]
     for _ in range(3):
         now[0] += CHECK_SECONDS
@@ -56,4 +56,4 @@ def test_a_topic_that_was_made_anew_ends_the_worker_for_a_new_start(admin):
 
     with pytest.raises(TopicReplaced, match="patients: was deleted and made") as caught:
         identities.check()
-    assert EX_TEMPFAIL == status_for(caught.value)
+    assert status_for(caught.value) == EX_TEMPFAIL

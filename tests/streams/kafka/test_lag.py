@@ -22,29 +22,29 @@ def state(*pairs, group_moves=False, **options):
 
 
 def test_nothing_is_judged_before_a_whole_window_is_seen():
-    assert LagState.OK == state(*[(5, 9)] * INTERVALS)
-    assert LagState.STOP == state(*[(5, 9)] * (INTERVALS + 1))
+    assert state(*[(5, 9)] * INTERVALS) == LagState.OK
+    assert state(*[(5, 9)] * (INTERVALS + 1)) == LagState.STOP
 
 
 def test_a_partition_without_lag_is_fine_however_long_it_stands_still():
-    assert LagState.OK == state(*[(5, 0)] * 30)
+    assert state(*[(5, 0)] * 30) == LagState.OK
 
 
 def test_one_moment_without_lag_in_the_window_is_enough():
     """Burrow's first rule: whoever was up to date a moment ago is not in trouble."""
-    assert LagState.OK == state(*[(5, 9)] * 5, (14, 0), *[(14, 7)] * 5)
+    assert state(*[(5, 9)] * 5, (14, 0), *[(14, 7)] * 5) == LagState.OK
 
 
 def test_committing_nothing_with_lag_is_a_stop():
-    assert LagState.STOP == state(*[(5, 3 + n) for n in range(20)])
+    assert state(*[(5, 3 + n) for n in range(20)]) == LagState.STOP
 
 
 def test_standing_still_while_the_group_commits_elsewhere_is_a_stall():
-    assert LagState.STALL == state(*[(5, 3)] * 20, group_moves=True)
+    assert state(*[(5, 3)] * 20, group_moves=True) == LagState.STALL
 
 
 def test_lag_that_grows_over_the_whole_window_is_a_warning():
-    assert LagState.WARN == state(*[(n, 10 + n) for n in range(20)], group_moves=True)
+    assert state(*[(n, 10 + n) for n in range(20)], group_moves=True) == LagState.WARN
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_lag_that_grows_over_the_whole_window_is_a_warning():
 def test_lag_that_does_not_grow_all_the_time_is_fine(records):
     pairs = list(enumerate(records))
 
-    assert LagState.OK == state(*pairs, group_moves=True)
+    assert state(*pairs, group_moves=True) == LagState.OK
 
 
 def test_the_saw_of_batches_hides_neither_growth_nor_recovery():
@@ -70,18 +70,18 @@ def test_the_saw_of_batches_hides_neither_growth_nor_recovery():
             batches = second // 4
             yield batches * 400, 1000 + growth * batches + 100 * (second % 4)
 
-    assert LagState.WARN == state(*looked_at(5), every=1.0)
-    assert LagState.OK == state(*looked_at(-5), every=1.0)
+    assert state(*looked_at(5), every=1.0) == LagState.WARN
+    assert state(*looked_at(-5), every=1.0) == LagState.OK
 
 
 def test_only_the_last_window_counts():
     moved = [(n, 9) for n in range(10)]
 
-    assert LagState.STOP == state(*moved, *[(9, 9)] * (INTERVALS + 1))
+    assert state(*moved, *[(9, 9)] * (INTERVALS + 1)) == LagState.STOP
 
 
 def test_an_operators_rewind_is_no_stop():
-    assert LagState.WARN == state(*[(50, 10)] * 10, *[(20, 40)] * 5, group_moves=True)
+    assert state(*[(50, 10)] * 10, *[(20, 40)] * 5, group_moves=True) == LagState.WARN
 
 
 def test_observations_of_one_interval_become_one():
@@ -91,6 +91,6 @@ def test_observations_of_one_interval_become_one():
 
     window = history.window()
 
-    assert INTERVALS + 1 == len(window)
-    assert [7] == [each.records for each in window if each.at == 49.0]
+    assert len(window) == INTERVALS + 1
+    assert [each.records for each in window if each.at == 49.0] == [7]
     assert Observation(100.0, 100, 20) == window[-1]

@@ -40,8 +40,8 @@ class Admin:
 def test_a_leader_that_has_moved_is_looked_up(code):
     admin = Admin(code, 1234)
 
-    assert {0: 1234} == end_offsets(admin, "notes", [0])
-    assert ["notes"] == admin.refreshed
+    assert end_offsets(admin, "notes", [0]) == {0: 1234}
+    assert admin.refreshed == ["notes"]
 
 
 def test_a_leader_that_is_not_found_in_time_is_tried_again_later(monkeypatch):
@@ -55,7 +55,7 @@ def test_ends_are_stable_when_what_is_open_has_ended(monkeypatch):
     monkeypatch.setattr("streams.kafka.offsets.CALL_SECONDS", 0)
 
     # The high watermark comes first, then the last stable offsets.
-    assert {0: 1009} == stable_ends(Admin(1007, 1005, 1005, 1009), "notes", [0], 5)
+    assert stable_ends(Admin(1007, 1005, 1005, 1009), "notes", [0], 5) == {0: 1009}
     with pytest.raises(RetriableError, match="a transaction stays open"):
         stable_ends(Admin(1007, 1005), "notes", [0], 0.2)
 
@@ -65,4 +65,4 @@ def test_what_is_refused_is_not_asked_again():
 
     with pytest.raises(RetriableError):
         end_offsets(admin, "notes", [0])
-    assert [] == admin.refreshed
+    assert admin.refreshed == []

@@ -12,7 +12,7 @@ def test_ports_are_in_a_row_below_those_of_outgoing_connections():
     found = free_ports(6)
 
     assert list(range(found[0], found[0] + 6)) == found
-    assert END > found[-1]
+    assert found[-1] < END
 
 
 def test_a_row_with_a_port_in_use_is_not_given(monkeypatch):

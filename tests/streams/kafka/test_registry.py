@@ -152,8 +152,8 @@ def free_url():
 
 
 def test_without_a_registry_nothing_is_asked():
-    assert {} == schema_ids(Settings(), OF_SCRUB)
-    assert [("OK", "off: values are plain JSON")] == findings(Settings())
+    assert schema_ids(Settings(), OF_SCRUB) == {}
+    assert findings(Settings()) == [("OK", "off: values are plain JSON")]
 
 
 def test_schemas_are_registered_once_under_the_names_of_their_topics(registry):
@@ -164,7 +164,7 @@ def test_schemas_are_registered_once_under_the_names_of_their_topics(registry):
 
     assert {topic.name for topic in FRAMED} == first.keys()
     assert first == again
-    assert 3 == len(set(first.values()))
+    assert len(set(first.values())) == 3
     assert {subject(topic) for topic in FRAMED} == {*registry.admin.get_subjects()}
     for topic in FRAMED:
         latest = registry.admin.get_latest_version(subject(topic))
@@ -192,23 +192,23 @@ def test_nothing_but_the_schemas_is_sent(server):
 def test_ids_are_asked_for_the_topics_that_are_written_alone(registry):
     settings = as_user(registry, register=True)
 
-    assert {PHI_AUDIT.name} == schema_ids(settings, TOPICS_OF[Stage.INTAKE]).keys()
-    assert {} == schema_ids(settings, [HL7_RAW, NOTES])
-    assert [subject(PHI_AUDIT)] == registry.admin.get_subjects()
+    assert schema_ids(settings, TOPICS_OF[Stage.INTAKE]).keys() == {PHI_AUDIT.name}
+    assert schema_ids(settings, [HL7_RAW, NOTES]) == {}
+    assert registry.admin.get_subjects() == [subject(PHI_AUDIT)]
 
 
 def test_without_register_schemas_must_be_there(registry):
     with pytest.raises(ConfigError, match=r"notes\.scrubbed-value: .*not registered"):
         schema_ids(as_user(registry), OF_SCRUB)
-    assert [] == registry.admin.get_subjects()
-    assert "FAIL" == findings(as_user(registry))[0][0]
-    assert "WARN" == findings(as_user(registry, register=True))[0][0]
+    assert registry.admin.get_subjects() == []
+    assert findings(as_user(registry))[0][0] == "FAIL"
+    assert findings(as_user(registry, register=True))[0][0] == "WARN"
 
     registered = schema_ids(as_user(registry, register=True), OF_SCRUB)
 
     assert registered == schema_ids(as_user(registry), OF_SCRUB)
     [(level, seen)] = findings(as_user(registry))
-    assert "OK" == level
+    assert level == "OK"
     assert f"notes.scrubbed-value {registered[NOTES_SCRUBBED.name]}" in seen
 
 
@@ -265,7 +265,7 @@ def test_an_added_property_is_compatible_forward_and_not_backward(registry, topi
         registry.admin.set_compatibility(subject(topic), level)
         compatible[level] = registry.admin.test_compatibility(subject(topic), later)
 
-    assert {"FORWARD": True, "BACKWARD": False} == compatible
+    assert compatible == {"FORWARD": True, "BACKWARD": False}
 
 
 # --- credentials and certificates
@@ -277,8 +277,8 @@ def test_the_right_password_is_taken_from_the_environment_or_a_file(registry, tm
     table = {"user": "phistream", "ca_file": registry.ca, "register": True}
     from_file = settings_of(registry.url, password_file=str(file), **table)
 
-    assert 3 == len(schema_ids(from_file, OF_SCRUB))
-    assert 3 == len(schema_ids(as_user(registry), OF_SCRUB))
+    assert len(schema_ids(from_file, OF_SCRUB)) == 3
+    assert len(schema_ids(as_user(registry), OF_SCRUB)) == 3
 
 
 def test_a_wrong_password_is_refused_and_not_shown(registry):
@@ -288,7 +288,7 @@ def test_a_wrong_password_is_refused_and_not_shown(registry):
         schema_ids(wrong, OF_SCRUB)
 
     assert MARKER not in str(c.value) + repr(wrong)
-    assert "FAIL" == findings(wrong)[0][0]
+    assert findings(wrong)[0][0] == "FAIL"
 
 
 def test_a_user_who_may_only_read_looks_up_but_does_not_register(registry):
@@ -308,7 +308,7 @@ def test_a_token_is_taken_from_the_environment_or_a_file(registry, tmp_path):
         settings = settings_of(
             registry.url, ca_file=registry.ca, register=True, **given
         )
-        assert 3 == len(schema_ids(settings, OF_SCRUB))
+        assert len(schema_ids(settings, OF_SCRUB)) == 3
 
 
 def test_a_token_that_another_key_signed_is_refused(registry):
@@ -349,7 +349,7 @@ def test_wrong_settings_are_refused_before_anything_is_asked(server, given, says
         schema_ids(settings_of(server.url, **given), OF_SCRUB)
 
     assert MARKER not in str(caught.value)
-    assert [] == server.asked
+    assert server.asked == []
 
 
 @pytest.mark.parametrize("url", ["localhost:8081", "http://u:p@host", "ftp://host"])
@@ -370,7 +370,7 @@ def test_a_registry_that_does_not_answer_or_fails_is_unreachable(server):
     server.fails(500, 50001)
     with pytest.raises(RegistryUnreachable, match="HTTP 500"):
         schema_ids(settings_of(server.url), OF_SCRUB)
-    assert "FAIL" == findings(settings_of(url))[0][0]
+    assert findings(settings_of(url))[0][0] == "FAIL"
 
 
 def test_a_registry_that_is_too_slow_is_unreachable(server, monkeypatch):
@@ -420,11 +420,11 @@ def test_a_known_id_is_asked_for_once_and_an_unknown_one_again_later(server):
 
     assert known(7)
     assert known(7)
-    assert [("GET", "/schemas/ids/7", None)] == server.asked
+    assert server.asked == [("GET", "/schemas/ids/7", None)]
     server.fails(404, 40403)
     assert not known(8)
     assert not known(8)
-    assert 2 == len(server.asked)
+    assert len(server.asked) == 2
     now += ASK_AGAIN_SECONDS
     server.status, server.answer = 200, {"schema": "{}", "schemaType": "JSON"}
     assert known(8)
@@ -495,7 +495,7 @@ def ended(environment):
 def test_a_start_without_the_schema_ends_with_78(registry, tmp_path):
     status, said = ended(environment_of(tmp_path, registry))
 
-    assert 78 == status
+    assert status == 78
     assert "phistream topics register" in said
 
 
@@ -505,7 +505,7 @@ def test_a_start_with_a_schema_that_is_refused_ends_with_78(registry, tmp_path):
 
     status, said = ended(environment_of(tmp_path, registry, register=True))
 
-    assert 78 == status
+    assert status == 78
     assert "HTTP 409" in said
 
 
@@ -515,17 +515,17 @@ def test_a_start_with_refused_credentials_ends_with_78(registry, tmp_path):
 
     status, said = ended(environment)
 
-    assert 78 == status
+    assert status == 78
     assert "refuses the credentials" in said
 
 
 def test_a_start_without_an_answer_ends_with_69(server, tmp_path):
     away = SimpleNamespace(url=free_url())
     status, said = ended(environment_of(tmp_path, away, user=""))
-    assert 69 == status
+    assert status == 69
     assert "did not answer" in said
 
     server.fails(503, 50003)
     status, said = ended(environment_of(tmp_path, server, user=""))
-    assert 69 == status
+    assert status == 69
     assert "HTTP 503" in said

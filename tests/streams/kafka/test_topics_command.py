@@ -14,7 +14,7 @@ from streams.kafka.topics import ALL_TOPICS
 def topics(*arguments, columns=80):
     environment = {"COLUMNS": str(columns), "FORCE_COLOR": "1", "TERM": "dumb"}
     done = CliRunner().invoke(app, ["topics", *arguments], env=environment)
-    assert 0 == done.exit_code, done.output
+    assert done.exit_code == 0, done.output
     return done.stdout
 
 
@@ -24,12 +24,12 @@ def test_no_terminal_is_too_narrow_for_the_words_of_the_list(columns):
 
     words = {word for topic in ALL_TOPICS for word in f"{topic.name} {topic.key} "
              f"{topic.short_form} {topic.readers}".split()}  # fmt: skip
-    assert [] == [word for word in words if word not in shown.split()]
+    assert [word for word in words if word not in shown.split()] == []
     assert "…" not in shown
 
 
 def test_80_columns_are_enough():
-    assert 80 >= max(map(len, topics("list").splitlines()))
+    assert max(map(len, topics("list").splitlines())) <= 80
 
 
 def test_programs_read_the_list_as_json():

@@ -42,10 +42,10 @@ def test_a_note_comes_after_the_updates_that_were_there_before_it(order, ends):
     order.add([note(0), update(0)])
     order.ask()
 
-    assert [update(0)] == order.take()
-    assert {0} == order.lacking
+    assert order.take() == [update(0)]
+    assert order.lacking == {0}
     order.add([update(1)])
-    assert [update(1), note(0)] == order.take()
+    assert order.take() == [update(1), note(0)]
     assert order.is_empty
 
 
@@ -55,7 +55,7 @@ def test_markers_at_the_end_hold_nothing_up(order, ends):
     order.ask()
     order.reach(0, 5)
 
-    assert [note(0)] == order.take()
+    assert order.take() == [note(0)]
 
 
 def test_a_note_that_arrives_later_is_asked_for_anew(order, ends):
@@ -67,11 +67,11 @@ def test_a_note_that_arrives_later_is_asked_for_anew(order, ends):
     order.add([note(1), update(0)])
     order.ask()
 
-    assert [update(0), note(0)] == order.take()
+    assert order.take() == [update(0), note(0)]
     order.ask()
-    assert [] == order.take()
+    assert order.take() == []
     order.add([update(1)])
-    assert [update(1), note(1)] == order.take()
+    assert order.take() == [update(1), note(1)]
 
 
 def test_one_partition_does_not_wait_for_another(order, ends):
@@ -79,8 +79,8 @@ def test_one_partition_does_not_wait_for_another(order, ends):
     order.add([note(0), note(0, partition=1)])
     order.ask()
 
-    assert [note(0, partition=1)] == order.take()
-    assert {0} == order.lacking
+    assert order.take() == [note(0, partition=1)]
+    assert order.lacking == {0}
 
 
 def test_no_note_passes_while_the_updates_end_before_what_was_read(order, ends):
@@ -92,13 +92,13 @@ def test_no_note_passes_while_the_updates_end_before_what_was_read(order, ends):
 
     with pytest.raises(RetriableError, match="made anew"):
         order.ask()
-    assert [] == order.take()
+    assert order.take() == []
     order.forget([0])
     order.add([note(0), update(0)])
     order.ask()
-    assert [update(0)] == order.take()
+    assert order.take() == [update(0)]
     order.add([update(1)])
-    assert [update(1), note(0)] == order.take()
+    assert order.take() == [update(1), note(0)]
 
 
 def test_nothing_of_a_lost_partition_is_delivered(order, ends):
@@ -108,7 +108,7 @@ def test_nothing_of_a_lost_partition_is_delivered(order, ends):
     order.add([note(1)])
     order.forget([0])
 
-    assert [update(7, partition=1)] == order.take()
+    assert order.take() == [update(7, partition=1)]
     assert order.is_empty
 
 

@@ -50,8 +50,8 @@ BROKEN_NAMES = ["first byte", "cut header", "nothing follows", "id 0"]
 
 
 def test_the_header_is_a_zero_byte_and_four_bytes_big_endian():
-    assert b"\0\x01\x02\x03\x04" == header(0x01020304)
-    assert b"\0\xff\xff\xff\xff" == header(2**32 - 1)
+    assert header(0x01020304) == b"\0\x01\x02\x03\x04"
+    assert header(2**32 - 1) == b"\0\xff\xff\xff\xff"
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2**32])
@@ -66,9 +66,9 @@ def test_what_gets_a_header_is_read_without_it(number, rest):
     topic = NOTES_SCRUBBED.name
     framed = WireFormat({topic: number}).value_of(Output(topic, b"k", value))
 
-    assert (0, number) == struct.unpack_from(">BI", framed)
-    assert (number, value) == split(framed)
-    assert (None, value) == split(value)
+    assert struct.unpack_from(">BI", framed) == (0, number)
+    assert split(framed) == (number, value)
+    assert split(value) == (None, value)
     assert value == without_header(topic, framed) == without_header(topic, value)
     assert value == InputFormat(lambda each: each == number).accepted(framed, "hl7.raw")
 
@@ -77,16 +77,16 @@ def test_only_json_of_topics_with_an_id_gets_a_header():
     wire_format = WireFormat(dict.fromkeys(FRAMED_NAMES, 7))
 
     for topic in FRAMED:
-        assert HEADER + JSON == wire_format.value_of(Output(topic.name, b"k", JSON))
+        assert wire_format.value_of(Output(topic.name, b"k", JSON)) == HEADER + JSON
     for value in (MSH, b"\xef\xbb\xbfMSH|", b"<ClinicalDocument/>", None, b""):
         output = Output(HL7_SCRUBBED.name, b"k", value)
         assert value == wire_format.value_of(output)
-    assert JSON == wire_format.value_of(Output(NOTES.name, b"k", JSON))
-    assert JSON == WireFormat({}).value_of(Output(PHI_AUDIT.name, b"k", JSON))
+    assert wire_format.value_of(Output(NOTES.name, b"k", JSON)) == JSON
+    assert WireFormat({}).value_of(Output(PHI_AUDIT.name, b"k", JSON)) == JSON
 
 
 def test_the_topics_with_the_wire_format_are_those_for_subscribers():
-    assert (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT) == FRAMED
+    assert FRAMED == (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)
     assert {topic.name for topic in FRAMED} == FRAMED_NAMES
 
 
@@ -164,7 +164,7 @@ def test_a_registry_that_is_away_makes_no_dead_letter():
 
 
 def test_a_null_value_is_refused_as_before():
-    assert "null_value" == outcome(None, KNOWING).code
+    assert outcome(None, KNOWING).code == "null_value"
 
 
 # --- our readers
@@ -182,7 +182,7 @@ def test_readers_see_no_header_on_our_topics_and_that_of_others_as_it_is(topic):
     expected = JSON if topic in FRAMED else HEADER + JSON
 
     assert expected == value_of(framed) == record_of(framed).value
-    assert JSON == value_of(message(topic.name, JSON))
+    assert value_of(message(topic.name, JSON)) == JSON
     assert value_of(message(topic.name, None)) is None
 
 
@@ -190,26 +190,26 @@ def test_readers_see_no_header_on_our_topics_and_that_of_others_as_it_is(topic):
 def test_a_broken_header_on_our_topics_is_no_json(value):
     for topic in FRAMED:
         assert value == value_of(message(topic.name, value))
-    assert UNREADABLE == counts_of(PHI_AUDIT.name, value, {}, 0)
-    assert "not JSON" == broken_rule(PHI_AUDIT, message(PHI_AUDIT.name, value))
+    assert counts_of(PHI_AUDIT.name, value, {}, 0) == UNREADABLE
+    assert broken_rule(PHI_AUDIT, message(PHI_AUDIT.name, value)) == "not JSON"
 
 
 def test_watch_and_status_count_audit_events_with_and_without_a_header():
     event = orjson.dumps({"stage": "scrub", "outcome": "dead_letter", "code": "schema"})
     plain = counts_of(PHI_AUDIT.name, event, {}, 0)
 
-    assert UNREADABLE != plain
+    assert plain != UNREADABLE
     assert plain == counts_of(PHI_AUDIT.name, HEADER + event, {}, 0)
-    assert UNREADABLE == counts_of(DEAD_LETTERS.name, HEADER + event, {}, 0)
+    assert counts_of(DEAD_LETTERS.name, HEADER + event, {}, 0) == UNREADABLE
 
 
 def test_doctor_checks_what_follows_the_header():
     update = orjson.dumps({"patient": {"assigning_authority": "A", "id": "1"}})
 
     for value in (update, HEADER + update):
-        assert "" == broken_rule(PATIENT_UPDATES, message("patient.updates", value))
-    assert "" != broken_rule(PHI_AUDIT, message("phi.audit", HEADER + update))
-    assert "not JSON" == broken_rule(PATIENTS, message("patients", HEADER + update))
+        assert broken_rule(PATIENT_UPDATES, message("patient.updates", value)) == ""
+    assert broken_rule(PHI_AUDIT, message("phi.audit", HEADER + update)) != ""
+    assert broken_rule(PATIENTS, message("patients", HEADER + update)) == "not JSON"
 
 
 KEY = audit_key(b"0123456789abcdef" * 4)
@@ -254,9 +254,9 @@ def test_an_audit_event_has_the_digest_of_the_json_without_header():
     marks = Marks([KEY])
     digests = marks.read(written(event, 9)).event.digests
 
-    assert {NOTES_SCRUBBED.name: [marks.read(written(note, 7)).seal.own.hex()]} == (
-        digests.outputs
-    )
+    assert digests.outputs == {
+        NOTES_SCRUBBED.name: [marks.read(written(note, 7)).seal.own.hex()]
+    }
 
 
 @pytest.mark.parametrize("topic", ["notes.scrubbed", "hl7.scrubbed"])

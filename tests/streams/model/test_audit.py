@@ -117,9 +117,9 @@ def test_a_header_names_the_outcomes_that_readers_of_headers_need(outcome, is_na
     assert outcome.encode() == plain.headers.get("outcome", outcome.encode())
     assert is_named == ("outcome" in plain.headers)
     assert "unknown_patient" not in plain.headers
-    assert b"wait" == waited.headers["unknown_patient"]
+    assert waited.headers["unknown_patient"] == b"wait"
 
 
 def test_the_key_is_the_patient_s_pseudonym_or_the_source():
-    assert b"notes/1/7" == output_of("scrub", "revealed", at_ms=1).key
-    assert b"2" * 32 == output_of("scrub", "held", at_ms=1, **IDS).key
+    assert output_of("scrub", "revealed", at_ms=1).key == b"notes/1/7"
+    assert output_of("scrub", "held", at_ms=1, **IDS).key == b"2" * 32

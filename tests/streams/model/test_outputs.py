@@ -47,11 +47,11 @@ def test_one_topic_gets_a_further_version_and_the_others_stay(notes_v2):
     output = encoded(notes_v2, b"k", NOTE | {"ward": "7B"}, RECORD)
 
     value = orjson.loads(output.value)
-    assert (2, b"notes/2") == (value["schema_version"], output.headers["schema"])
+    assert (value["schema_version"], output.headers["schema"]) == (2, b"notes/2")
     notes_v2.schema.check(value)
     with pytest.raises(SchemaError, match="schema_version: must be 1"):
         NOTES.schema.check(value)
-    assert 1 == PATIENTS.schema.versioned({})["schema_version"]
+    assert PATIENTS.schema.versioned({})["schema_version"] == 1
 
 
 def test_what_breaks_the_declared_version_is_never_written(notes_v2):
@@ -66,7 +66,7 @@ def test_only_what_phistream_reads_itself_is_left_to_the_check_of_its_reader():
     left = {topic.name for topic in TOPICS if topic.checked_by_reader}
     broken = Record(Partition("notes", 0), 1, b"A|1", b'{"text": "ZZVALUE"}')
 
-    assert {"notes", "patient.updates"} == left
+    assert left == {"notes", "patient.updates"}
     with pytest.raises(InvalidRecord, match="schema: notes: "):
         decode(broken, max_bytes=1000)
     with pytest.raises(InvalidRecord, match=r"schema: patient\.updates: "):
@@ -76,6 +76,6 @@ def test_only_what_phistream_reads_itself_is_left_to_the_check_of_its_reader():
 def test_every_topic_of_the_contract_declares_a_schema_that_exists():
     of_json = [topic for topic in TOPICS if topic.name != "hl7.scrubbed"]
 
-    assert {"object"} == {topic.schema.definition()["type"] for topic in of_json}
+    assert {topic.schema.definition()["type"] for topic in of_json} == {"object"}
     with pytest.raises(LookupError, match=r"watch.audit: declares no schema_version"):
         _ = WATCH_TOPICS[0].schema

@@ -63,11 +63,11 @@ def test_an_audit_event_holds_the_digests_of_its_input_and_outputs():
 
     value = orjson.loads(audit.value)
     PHI_AUDIT.schema.check_strictly(value)
-    assert {
+    assert value["digests"] == {
         "key_id": SEALS.key_id,
         "input": SEALS.of_input(RECORD).hex(),
         "outputs": {NOTES.name: [seal_of(each).own.hex() for each in (first, second)]},
-    } == value["digests"]
+    }
     assert all(fits(each) for each in (first, second, audit))
     assert seal_of(first) != seal_of(second)
 
@@ -135,7 +135,7 @@ def test_rows_of_tables_and_outputs_without_a_record_have_no_seal():
     row = changelog(NOTES_HELD, b"k", b"{}", RECORD)
     plain = note(source=None)
 
-    assert [row, plain] == SEALS.sealed([row, plain])
+    assert SEALS.sealed([row, plain]) == [row, plain]
     assert not any(SEAL in each.headers for each in (row, plain))
 
 
@@ -143,7 +143,7 @@ def test_a_released_note_is_sealed_but_no_audit_event_promises_it():
     again, audit = SEALS.sealed([note(**{HELD: b"9/time"}), event(outputs=0)])
 
     assert fits(again)
-    assert {} == orjson.loads(audit.value)["digests"]["outputs"]
+    assert orjson.loads(audit.value)["digests"]["outputs"] == {}
 
 
 def test_outputs_of_two_inputs_keep_their_own_digests():
@@ -153,7 +153,7 @@ def test_outputs_of_two_inputs_keep_their_own_digests():
 
     digests = orjson.loads(audit.value)["digests"]
     assert SEALS.of_input(other).hex() == digests["input"]
-    assert 1 == len(digests["outputs"][NOTES.name])
+    assert len(digests["outputs"][NOTES.name]) == 1
 
 
 def test_seals_show_nothing_of_key_value_or_secret():

@@ -94,8 +94,8 @@ def test_what_a_check_found_before_it_broke_is_kept():
 
     [results] = run_checks(None, [Check("broken", breaks)])
 
-    assert [OK, FAIL] == levels(results.findings)
-    assert "list offsets: TIMED_OUT" == results.findings[1].seen
+    assert levels(results.findings) == [OK, FAIL]
+    assert results.findings[1].seen == "list offsets: TIMED_OUT"
 
 
 def test_what_a_failed_check_is_needed_for_is_not_run():
@@ -108,8 +108,8 @@ def test_what_a_failed_check_is_needed_for_is_not_run():
 
     results = [*run_checks(None, [first, second, third])]
 
-    assert [[FAIL], [WARN], [WARN]] == [levels(each.findings) for each in results]
-    assert "not checked: first failed" == results[1].findings[0].seen
+    assert [levels(each.findings) for each in results] == [[FAIL], [WARN], [WARN]]
+    assert results[1].findings[0].seen == "not checked: first failed"
 
 
 def test_one_line_names_all_checks_that_a_failed_one_leaves_out():
@@ -124,7 +124,7 @@ def test_one_line_names_all_checks_that_a_failed_one_leaves_out():
 
     first, *_, last = [line.strip() for line in shown.getvalue().splitlines()]
     assert "skipped, since bad failed: two, three" in first
-    assert "1 OK, 0 WARN, 1 FAIL, 2 skipped" == last
+    assert last == "1 OK, 0 WARN, 1 FAIL, 2 skipped"
 
 
 def test_without_a_cluster_every_check_that_needs_none_runs(tmp_path):
@@ -133,14 +133,14 @@ def test_without_a_cluster_every_check_that_needs_none_runs(tmp_path):
 
     results = {each.check: each for each in run_checks(context, without)}
 
-    assert [OK] == levels(results["configuration"].findings)
-    assert [FAIL] == levels(results["client"].findings)
+    assert levels(results["configuration"].findings) == [OK]
+    assert levels(results["client"].findings) == [FAIL]
     assert "phistream broker up" in text_of(results["client"].findings)
     assert {"schemas", "models", "state dir", "ports", "python"} <= {
         name for name, each in results.items() if not each.failed_need
     }
-    assert {"client"} == {
-        each.failed_need for each in results.values() if each.failed_need
+    assert {each.failed_need for each in results.values() if each.failed_need} == {
+        "client"
     }
 
 
@@ -160,10 +160,13 @@ def test_the_report_has_the_worst_level_and_the_next_steps():
 
     found = report(results)
 
-    assert ("FAIL", 3) == (found["level"], len(found["findings"]))
-    assert {"check": "two", "level": "FAIL", "seen": "bad", "todo": "fix it"} == found[
-        "findings"
-    ][2]
+    assert (found["level"], len(found["findings"])) == ("FAIL", 3)
+    assert found["findings"][2] == {
+        "check": "two",
+        "level": "FAIL",
+        "seen": "bad",
+        "todo": "fix it",
+    }
     assert rows(results[1]).row_count == 2
 
 
@@ -182,13 +185,13 @@ def test_the_report_has_the_worst_level_and_the_next_steps():
     ],
 )
 def test_python_and_platform(version, system, bits, level):
-    assert [level] == levels(setup.judge_platform(version, system, bits))
+    assert levels(setup.judge_platform(version, system, bits)) == [level]
 
 
 def test_a_missing_library_is_named_and_extras_are_not_asked_for():
     requirements = ["orjson<4,>=3.10", "no-such-lib>1", 'nor-this>1; extra == "dev"']
 
-    assert ["no-such-lib"] == setup.missing_libraries(requirements)
+    assert setup.missing_libraries(requirements) == ["no-such-lib"]
 
 
 def test_this_installation_is_fine():
@@ -198,7 +201,7 @@ def test_this_installation_is_fine():
 def test_a_good_configuration_names_its_sources_and_no_value(tmp_path):
     findings = [*setup.configuration(context_of(tmp_path, KAFKA_PASSWORD=MARKER))]
 
-    assert [OK] == levels(findings)
+    assert levels(findings) == [OK]
     assert "kafka_password" in text_of(findings)
     assert MARKER not in text_of(findings)
 
@@ -215,28 +218,28 @@ def test_a_good_configuration_names_its_sources_and_no_value(tmp_path):
 def test_a_wrong_configuration_fails_and_says_where(tmp_path, text, expected):
     findings = [*setup.configuration(context_of(tmp_path, text))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
     assert expected in text_of(findings)
     assert MARKER not in text_of(findings)
 
 
 def test_a_file_that_is_not_there_fails(tmp_path):
-    assert [FAIL] == levels(
-        setup.configuration(CheckContext(tmp_path / "none", {}, {}))
-    )
+    assert levels(setup.configuration(CheckContext(tmp_path / "none", {}, {}))) == [
+        FAIL
+    ]
 
 
 def test_an_unknown_environment_variable_fails(tmp_path):
     findings = [*setup.configuration(context_of(tmp_path, GROOP="x"))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
     assert "did you mean group?" in text_of(findings)
 
 
 def test_a_watchdog_that_bites_before_a_transaction_ends_is_reported(tmp_path):
     text = "watchdog_seconds = 5\ntransaction_seconds = 20"
 
-    assert [OK, WARN] == levels(setup.configuration(context_of(tmp_path, text)))
+    assert levels(setup.configuration(context_of(tmp_path, text))) == [OK, WARN]
 
 
 @pytest.mark.parametrize(
@@ -251,7 +254,7 @@ def test_a_client_property_that_is_refused_is_named_without_its_value(
 ):
     findings = [*setup.client_properties(context_of(tmp_path, text))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
     assert expected in text_of(findings)
     assert MARKER not in text_of(findings)
 
@@ -266,7 +269,7 @@ def test_a_client_property_that_is_refused_is_named_without_its_value(
     ],
 )
 def test_notes_in_the_clear_beyond_this_host_are_reported(protocol, bootstrap, level):
-    assert [level] == levels(setup.judge_protocol(protocol, bootstrap))
+    assert levels(setup.judge_protocol(protocol, bootstrap)) == [level]
 
 
 # --- the broker
@@ -277,7 +280,7 @@ def test_a_silent_broker_fails_and_says_what_to_do(tmp_path, monkeypatch):
 
     findings = [*broker.broker(context_of(tmp_path))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
     assert "127.0.0.1:9" in text_of(findings)
     assert "phistream broker up" in text_of(findings)
 
@@ -340,37 +343,37 @@ def all_seen(**changes):
 def test_topics_as_declared_are_fine():
     everything = all_seen()
 
-    assert [] == [*topic_checks.judge_presence(everything)]
-    assert [] == [*topic_checks.judge_counts(everything)]
-    assert [] == [*topic_checks.judge_copies(everything, 3)]
-    assert [] == [*topic_checks.judge_topic(NOTES, seen(config=NOTES.config()))]
+    assert [*topic_checks.judge_presence(everything)] == []
+    assert [*topic_checks.judge_counts(everything)] == []
+    assert [*topic_checks.judge_copies(everything, 3)] == []
+    assert [*topic_checks.judge_topic(NOTES, seen(config=NOTES.config()))] == []
 
 
 def test_a_missing_topic_fails_unless_only_watch_needs_it():
     without = {n: t for n, t in all_seen().items() if n != "notes"}
     without_watch = {n: t for n, t in all_seen().items() if n != "watch.audit"}
 
-    assert [FAIL] == levels(topic_checks.judge_presence(without))
-    assert [WARN] == levels(topic_checks.judge_presence(without_watch))
+    assert levels(topic_checks.judge_presence(without)) == [FAIL]
+    assert levels(topic_checks.judge_presence(without_watch)) == [WARN]
 
 
 def test_partitions_that_can_not_be_joined_fail():
     findings = [*topic_checks.judge_counts(all_seen(patients=seen(partitions=4)))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
     assert "patients has 4 partitions and notes 6" in text_of(findings)
 
 
 def test_a_table_of_seen_messages_with_another_count_than_hl7_raw_is_a_warning():
     changed = all_seen() | {"messages.seen": seen(partitions=4)}
 
-    assert [WARN] == levels(topic_checks.judge_counts(changed))
+    assert levels(topic_checks.judge_counts(changed)) == [WARN]
 
 
 def test_a_table_of_watch_with_another_count_than_its_topic_fails():
     changed = all_seen() | {"watch.audit": seen(partitions=4)}
 
-    assert [FAIL] == levels(topic_checks.judge_counts(changed))
+    assert levels(topic_checks.judge_counts(changed)) == [FAIL]
 
 
 @pytest.mark.parametrize(
@@ -388,14 +391,14 @@ def test_a_topic_that_differs_is_reported_with_the_command_that_corrects_it(
 ):
     findings = [*topic_checks.judge_topic(topic, seen(config=topic.config() | config))]
 
-    assert [level] == levels(findings)
+    assert levels(findings) == [level]
     assert f"--entity-name {topic.name} --add-config" in text_of(findings)
 
 
 def test_a_larger_message_size_than_declared_is_fine():
     config = NOTES.config() | {"max.message.bytes": str(64 * 1024 * 1024)}
 
-    assert [] == [*topic_checks.judge_topic(NOTES, seen(config=config))]
+    assert [*topic_checks.judge_topic(NOTES, seen(config=config))] == []
 
 
 @pytest.mark.parametrize(
@@ -434,7 +437,7 @@ def example_of(topic):
 
 
 def test_every_schema_compiles():
-    assert [OK] == levels(values.schemas(None))
+    assert levels(values.schemas(None)) == [OK]
 
 
 @pytest.mark.parametrize("topic", values.CHECKED, ids=lambda topic: topic.name)
@@ -479,7 +482,7 @@ def test_a_good_preset_loads_and_scrubs_what_is_invented(preset):
 
 
 def test_the_product_is_tried_with_and_without_a_record():
-    assert [OK, OK] == levels(detection.self_test(with_settings()))
+    assert levels(detection.self_test(with_settings())) == [OK, OK]
 
 
 def test_a_preset_that_misses_names_fails_without_showing_them(tmp_path):
@@ -488,7 +491,7 @@ def test_a_preset_that_misses_names_fails_without_showing_them(tmp_path):
 
     findings = [*detection.self_test(with_settings(preset=str(preset)))]
 
-    assert [FAIL, OK] == levels(findings)
+    assert levels(findings) == [FAIL, OK]
     assert "3 of 3 invented identifiers are left" in text_of(findings)
 
 
@@ -504,7 +507,7 @@ def test_a_damaged_model_fails(tmp_path):
 
     findings = [*detection.models(with_settings(preset=str(preset)))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
     assert "digest" in text_of(findings)
 
 
@@ -512,19 +515,19 @@ def test_a_list_of_terms_that_is_not_there_fails(tmp_path):
     terms = TermFiles(keep=(str(tmp_path / "none.txt"),))
     findings = [*detection.self_test(with_settings(preset="lexical", terms=terms))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
     assert "none.txt: cannot be read" in text_of(findings)
 
 
 @pytest.mark.parametrize("change", [{"preset": "nonesuch"}, {"policy": "nonesuch"}])
 def test_an_unknown_preset_or_policy_fails(change):
-    assert [FAIL] == levels(detection.models(with_settings(**change)))
+    assert levels(detection.models(with_settings(**change))) == [FAIL]
 
 
 def test_a_policy_that_needs_a_key_fails_without_one():
     findings = [*detection.self_test(with_settings(policy="surrogate"))]
 
-    assert [FAIL] == levels(findings)
+    assert levels(findings) == [FAIL]
 
 
 # --- keys
@@ -541,7 +544,7 @@ def key_file(tmp_path):
 def test_a_private_random_key_is_fine_and_not_shown(key_file):
     findings = [*keys.key(with_settings(pseudonym_key_file=key_file))]
 
-    assert [OK, OK] == levels(findings)
+    assert levels(findings) == [OK, OK]
     assert key_file.read_text()[:8] not in text_of(findings)
 
 
@@ -562,12 +565,12 @@ def test_a_private_key_beside_the_public_one_is_reported(tmp_path):
     public = tmp_path / "office.key.pub"
     settings = with_settings(dead_letter_key_file=public)
 
-    assert [OK, WARN] == levels(keys.office_key(settings))
+    assert levels(keys.office_key(settings)) == [OK, WARN]
     (tmp_path / "office.key").rename(tmp_path / "elsewhere")
-    assert [OK] == levels(keys.office_key(settings))
+    assert levels(keys.office_key(settings)) == [OK]
     public.write_bytes((tmp_path / "elsewhere").read_bytes())
-    assert [FAIL] == levels(keys.office_key(settings))
-    assert [FAIL] == levels(keys.office_key(with_settings()))
+    assert levels(keys.office_key(settings)) == [FAIL]
+    assert levels(keys.office_key(with_settings())) == [FAIL]
 
 
 def test_dead_letters_that_are_kept_longer_than_their_source_are_reported():
@@ -579,10 +582,10 @@ def test_dead_letters_that_are_kept_longer_than_their_source_are_reported():
         }
         return levels(judge_dead_letters(seen))
 
-    assert [] == found("100", "100")
-    assert [] == found("-1", "-1")
-    assert [FAIL] == found("101", "100")
-    assert [FAIL] == found("-1", "100")
+    assert found("100", "100") == []
+    assert found("-1", "-1") == []
+    assert found("101", "100") == [FAIL]
+    assert found("-1", "100") == [FAIL]
 
 
 def test_a_key_of_another_user_is_reported(key_file):
@@ -604,7 +607,7 @@ def test_a_short_or_a_dull_key_fails(key_file, content):
 
 
 def test_no_key_fails():
-    assert [FAIL] == levels(keys.key(with_settings()))
+    assert levels(keys.key(with_settings())) == [FAIL]
 
 
 def test_a_key_that_differs_from_that_of_the_newest_notes_is_reported():
@@ -624,7 +627,7 @@ def test_a_state_dir_that_can_be_written_is_fine_and_left_as_it_was(tmp_path):
     findings = [*disk.state_dir(with_settings(state_dir=folder))]
 
     assert {OK} == {*levels(findings[1:])}
-    assert [] == [*tmp_path.iterdir()]
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("folder", ["/proc/phistream", "{tmp}/file"])
@@ -653,7 +656,7 @@ def test_folders_that_others_can_read_are_reported_with_what_to_do(tmp_path):
     private_folder(inner)
     (inner / "000008.sst").touch(0o600)
     settings = with_settings(state_dir=tmp_path / "state", broker_dir=tmp_path / "no")
-    assert [OK] == levels([*disk.private_folders(settings)])
+    assert levels([*disk.private_folders(settings)]) == [OK]
 
     for path, mode in ((inner / "000008.sst", 0o640), (inner, 0o701)):
         before = path.stat().st_mode
@@ -760,13 +763,13 @@ def test_no_port_and_a_free_port_are_fine():
         each.bind(("127.0.0.1", 0))
         free = each.getsockname()[1]
 
-    assert [OK] == levels(port_findings(0))
-    assert [OK] == levels(port_findings(free))
+    assert levels(port_findings(0)) == [OK]
+    assert levels(port_findings(free)) == [OK]
 
 
 def test_a_port_on_which_ours_answers_is_fine_and_another_program_is_reported(served):
     port, page = served
 
-    assert [OK] == levels(port_findings(port))
+    assert levels(port_findings(port)) == [OK]
     page[0] = b"other_total 3\n"
-    assert [WARN] == levels(port_findings(port))
+    assert levels(port_findings(port)) == [WARN]

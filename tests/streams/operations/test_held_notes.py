@@ -26,10 +26,11 @@ def test_a_note_behind_one_that_is_not_chosen_is_not_first():
         waiting(5),
     ]
 
-    assert [] == not_first(notes, {"notes/3/1", "notes/3/2", "notes/3/3"})
-    assert ["notes/3/3", "notes/3/5"] == not_first(
-        notes, {"notes/3/3", "notes/3/4", "notes/3/5"}
-    )
+    assert not_first(notes, {"notes/3/1", "notes/3/2", "notes/3/3"}) == []
+    assert not_first(notes, {"notes/3/3", "notes/3/4", "notes/3/5"}) == [
+        "notes/3/3",
+        "notes/3/5",
+    ]
 
 
 def test_a_command_is_one_update_for_each_patient_under_its_key():
@@ -37,10 +38,11 @@ def test_a_command_is_one_update_for_each_patient_under_its_key():
 
     messages = [*commands(notes, "release")]
 
-    assert [ONE.key, OTHER.key] == [each.key for each in messages]
+    assert [each.key for each in messages] == [ONE.key, OTHER.key]
     updates = [decode_update(each.value) for each in messages]
-    assert [HeldCommand(release=(5, 7)), HeldCommand(release=(2,))] == [
-        each.command for each in updates
+    assert [each.command for each in updates] == [
+        HeldCommand(release=(5, 7)),
+        HeldCommand(release=(2,)),
     ]
     assert all(each.is_only_a_command for each in updates)
 
@@ -49,8 +51,8 @@ def test_many_notes_of_a_patient_are_several_commands_in_their_order():
     messages = [*commands(map(waiting, range(250)), "discard")]
 
     offsets = [decode_update(each.value).command.discard for each in messages]
-    assert [100, 100, 50] == [len(each) for each in offsets]
-    assert [*range(250)] == [offset for each in offsets for offset in each]
+    assert [len(each) for each in offsets] == [100, 100, 50]
+    assert [offset for each in offsets for offset in each] == [*range(250)]
 
 
 @pytest.mark.parametrize(
@@ -80,4 +82,4 @@ def test_a_waiting_note_shows_no_patient():
 def test_a_command_without_a_clear_choice_is_refused(arguments):
     done = CliRunner().invoke(app, ["held", *arguments])
 
-    assert 2 == done.exit_code
+    assert done.exit_code == 2

@@ -30,8 +30,8 @@ def test_each_token_names_its_client(tmp_path):
     file.chmod(0o600)
     found = tokens(f"lab:{ONE}", file)
 
-    assert "lab" == found.client(f"Bearer {ONE}".encode())
-    assert "lake" == found.client(f"bearer  {TWO} ".encode())
+    assert found.client(f"Bearer {ONE}".encode()) == "lab"
+    assert found.client(f"bearer  {TWO} ".encode()) == "lake"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_each_token_names_its_client(tmp_path):
      f"Bearer {ONE}1", f"Bearer lab:{ONE}", f"Bearer {ONE}, Bearer {ONE}"],
 )  # fmt: skip
 def test_anything_else_names_nobody(header):
-    assert "" == tokens(f"lab:{ONE}").client(header.encode())
+    assert tokens(f"lab:{ONE}").client(header.encode()) == ""
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_secret_that_kubernetes_mounts_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "stat", lambda _: root)
     monkeypatch.setattr(os, "geteuid", lambda: 10001)
 
-    assert "lake" == tokens(file=file).client(f"Bearer {TWO}".encode())
+    assert tokens(file=file).client(f"Bearer {TWO}".encode()) == "lake"
 
 
 def operators(**more):
@@ -150,19 +150,19 @@ def test_probes_need_no_token_but_a_host():
     access = operators(allowed_hosts="watch.example")
 
     assert access.refusal("/healthz", "watch.example", "", "") is None
-    assert 421 == access.refusal("/healthz", "evil.example", "", "")[0]
-    assert 421 == access.refusal("/", "evil.example", f"Bearer {ONE}", "")[0]
+    assert access.refusal("/healthz", "evil.example", "", "")[0] == 421
+    assert access.refusal("/", "evil.example", f"Bearer {ONE}", "")[0] == 421
 
 
 def test_without_tokens_everybody_who_can_connect_is_served():
     access = Access.of(Settings(), "127.0.0.1")
 
     assert access.refusal("/metrics", "localhost", "", "") is None
-    assert {} == own_authorization(Settings())
+    assert own_authorization(Settings()) == {}
 
 
 def test_a_service_asks_another_with_the_first_token():
     settings = Settings(operator_tokens=f"a:{ONE},b:{TWO}")
 
-    assert {"Authorization": f"Bearer {ONE}"} == own_authorization(settings)
+    assert own_authorization(settings) == {"Authorization": f"Bearer {ONE}"}
     assert ONE not in repr(settings)

@@ -114,13 +114,13 @@ def test_a_committed_batch_counts_what_its_audit_events_say(counted):
         records=3,
     )
 
-    assert {"scrubbed": 2, "dead_letter": 1} == counted.counts("phistream_notes_total")
-    assert {"found": 1, "missing": 1} == counted.counts("phistream_join_total")
-    assert {"residue": 1} == counted.counts("phistream_dead_letters_total")
-    assert {"NAME:PATIENT": 1, "DATE": 2} == counted.counts("phistream_phi_spans_total")
-    assert 3 == counted.value("phistream_batch_records_sum", stage="scrub")
-    assert 3 == counted.value("phistream_latency_seconds_count", stage="scrub")
-    assert 3 == counted.value("phistream_latency_seconds_sum", stage="scrub")
+    assert counted.counts("phistream_notes_total") == {"scrubbed": 2, "dead_letter": 1}
+    assert counted.counts("phistream_join_total") == {"found": 1, "missing": 1}
+    assert counted.counts("phistream_dead_letters_total") == {"residue": 1}
+    assert counted.counts("phistream_phi_spans_total") == {"NAME:PATIENT": 1, "DATE": 2}
+    assert counted.value("phistream_batch_records_sum", stage="scrub") == 3
+    assert counted.value("phistream_latency_seconds_count", stage="scrub") == 3
+    assert counted.value("phistream_latency_seconds_sum", stage="scrub") == 3
 
 
 def test_a_rebuilt_message_is_no_note_and_its_identifiers_are_counted_once(counted):
@@ -136,10 +136,10 @@ def test_a_rebuilt_message_is_no_note_and_its_identifiers_are_counted_once(count
 
     batch(counted.observer, output)
 
-    assert {"rebuilt": 1} == counted.counts("phistream_notes_total")
-    assert {} == counted.counts("phistream_phi_spans_total")
+    assert counted.counts("phistream_notes_total") == {"rebuilt": 1}
+    assert counted.counts("phistream_phi_spans_total") == {}
     unreadable = counted.counts("phistream_unreadable_documents_total")
-    assert {"scan": 2, "pointer": 1} == unreadable
+    assert unreadable == {"scan": 2, "pointer": 1}
 
 
 def update(offset):
@@ -163,13 +163,16 @@ def test_updates_are_counted_by_what_they_did_to_their_patient(counted):
     counted.observer.staged([*updates, SOURCE], outputs)
     counted.observer.committed()
 
-    assert {"folded": 2, "unchanged": 2, "erased": 1, "dead_letter": 1} == (
-        counted.counts("phistream_updates_total")
-    )
-    assert 2 == counted.value("phistream_updates_forwarded_total")
-    assert {"dead_letter": 1} == counted.counts("phistream_notes_total")
-    assert {"schema": 2} == counted.counts("phistream_dead_letters_total")
-    assert 7 == counted.value("phistream_batch_records_sum", stage="scrub")
+    assert (counted.counts("phistream_updates_total")) == {
+        "folded": 2,
+        "unchanged": 2,
+        "erased": 1,
+        "dead_letter": 1,
+    }
+    assert counted.value("phistream_updates_forwarded_total") == 2
+    assert counted.counts("phistream_notes_total") == {"dead_letter": 1}
+    assert counted.counts("phistream_dead_letters_total") == {"schema": 2}
+    assert counted.value("phistream_batch_records_sum", stage="scrub") == 7
 
 
 def test_only_the_records_that_were_committed_are_counted(counted):
@@ -177,18 +180,18 @@ def test_only_the_records_that_were_committed_are_counted(counted):
     counted.observer.staged([SOURCE, update(1)], [scrubbed()])
     counted.observer.committed()
 
-    assert 2 == counted.value("phistream_batch_records_sum", stage="scrub")
-    assert {"unchanged": 1} == counted.counts("phistream_updates_total")
-    assert 2 == counted.health.now.records
+    assert counted.value("phistream_batch_records_sum", stage="scrub") == 2
+    assert counted.counts("phistream_updates_total") == {"unchanged": 1}
+    assert counted.health.now.records == 2
 
 
 def test_what_is_due_by_time_is_counted_without_a_record(counted):
     counted.observer.staged([], [scrubbed()])
     counted.observer.committed()
 
-    assert {"scrubbed": 1} == counted.counts("phistream_notes_total")
-    assert {"committed": 1} == counted.counts("phistream_transactions_total")
-    assert 0 == counted.value("phistream_batch_records_count", stage="scrub")
+    assert counted.counts("phistream_notes_total") == {"scrubbed": 1}
+    assert counted.counts("phistream_transactions_total") == {"committed": 1}
+    assert counted.value("phistream_batch_records_count", stage="scrub") == 0
 
 
 def test_the_time_for_which_a_note_was_held_is_no_latency(counted):
@@ -201,9 +204,9 @@ def test_the_time_for_which_a_note_was_held_is_no_latency(counted):
     )
 
     outcomes = counted.counts("phistream_notes_total")
-    assert {"held": 1, "discarded": 1, "scrubbed": 1} == outcomes
-    assert {"found": 1} == counted.counts("phistream_join_total")
-    assert 0 == counted.value("phistream_latency_seconds_count", stage="scrub")
+    assert outcomes == {"held": 1, "discarded": 1, "scrubbed": 1}
+    assert counted.counts("phistream_join_total") == {"found": 1}
+    assert counted.value("phistream_latency_seconds_count", stage="scrub") == 0
 
 
 def test_intake_counts_messages_and_what_they_gave():
@@ -217,7 +220,7 @@ def test_intake_counts_messages_and_what_they_gave():
     )
 
     messages = counted.counts("phistream_messages_total")
-    assert {"routed": 1, "dead_letter": 1} == messages
+    assert messages == {"routed": 1, "dead_letter": 1}
     made = {"patients": 1, "notes": 2, "skipped": 4}
     assert made == counted.counts("phistream_routed_total")
 
@@ -236,7 +239,7 @@ def test_intake_counts_repeated_messages_and_conflicts():
     )
 
     messages = counted.counts("phistream_messages_total")
-    assert {"routed": 1, "repeated": 1} == messages
+    assert messages == {"routed": 1, "repeated": 1}
     made = {"patients": 1, "notes": 1, "repeated": 3, "conflicts": 1}
     assert made == counted.counts("phistream_routed_total")
 
@@ -247,18 +250,20 @@ def test_an_undone_batch_counts_nothing_that_it_held(counted):
     counted.observer.undone(local.TROUBLES["retriable"])
     batch(counted.observer, scrubbed())
 
-    assert {"scrubbed": 1} == counted.counts("phistream_notes_total")
+    assert counted.counts("phistream_notes_total") == {"scrubbed": 1}
     ends = {"aborted": 1, "committed": 1}
     assert ends == counted.counts("phistream_transactions_total")
 
 
 def test_series_are_there_at_zero_before_anything_happens(counted):
-    assert 0 == counted.value(
-        "phistream_dead_letters_total", stage="scrub", reason="residue"
+    assert (
+        counted.value("phistream_dead_letters_total", stage="scrub", reason="residue")
+        == 0
     )
-    assert 0 == counted.value("phistream_phi_spans_total", label="ID:SSN")
-    assert 0 == counted.value(
-        "phistream_transactions_total", stage="scrub", result="fenced"
+    assert counted.value("phistream_phi_spans_total", label="ID:SSN") == 0
+    assert (
+        counted.value("phistream_transactions_total", stage="scrub", result="fenced")
+        == 0
     )
 
 
@@ -311,20 +316,20 @@ def test_the_engine_tells_how_each_transaction_ended(
         runner.run_once()
 
     ends = counted.counts("phistream_transactions_total")
-    assert 1 == ends.pop(result)
-    assert 6 == counted.counts("phistream_notes_total")["scrubbed"]
-    assert ["committed"] == list(ends)
-    assert {error: 1} == counted.counts("phistream_errors_total")
+    assert ends.pop(result) == 1
+    assert counted.counts("phistream_notes_total")["scrubbed"] == 6
+    assert list(ends) == ["committed"]
+    assert counted.counts("phistream_errors_total") == {error: 1}
     assert rebuilds == counted.value("phistream_producer_rebuilds_total", stage="scrub")
     assert fenced == counted.value("phistream_fenced_total", stage="scrub")
-    assert 6 == counted.health.now.records
+    assert counted.health.now.records == 6
 
 
 def test_trouble_without_a_batch_is_no_transaction(counted):
     counted.observer.undone(local.TROUBLES["fenced"])
 
-    assert {} == counted.counts("phistream_transactions_total")
-    assert 1 == counted.value("phistream_fenced_total", stage="scrub")
+    assert counted.counts("phistream_transactions_total") == {}
+    assert counted.value("phistream_fenced_total", stage="scrub") == 1
 
 
 def table(*behind):
@@ -344,15 +349,15 @@ def test_a_worker_is_ready_when_it_owns_partitions_and_its_table_caught_up(count
     counted.observer.revoked([0, 1])
     said.append(counted.health.ready())
 
-    assert [
+    assert said == [
         (False, "no partition is assigned"),
         (False, "2 partitions wait for their table"),
         (False, "the table of 1 partitions is 4 offsets behind"),
         (True, "assigned, and the table has caught up"),
         (False, "no partition is assigned"),
-    ] == said
-    assert 0 == counted.value("phistream_ready", stage="scrub")
-    assert {"assigned": 1, "revoked": 1} == counted.counts("phistream_rebalances_total")
+    ]
+    assert counted.value("phistream_ready", stage="scrub") == 0
+    assert counted.counts("phistream_rebalances_total") == {"assigned": 1, "revoked": 1}
 
 
 def test_the_table_is_shown_by_partition_and_disappears_with_it(counted):
@@ -362,9 +367,9 @@ def test_the_table_is_shown_by_partition_and_disappears_with_it(counted):
     counted.now += 5
     counted.observer.turned(set(), table(0), 0)
 
-    assert 1.5 == shown
+    assert shown == 1.5
     assert counted.value("phistream_table_restore_seconds", **place) is None
-    assert 10 == counted.value("phistream_table_records", stage="scrub")
+    assert counted.value("phistream_table_records", stage="scrub") == 10
 
 
 def holding(*held):
@@ -382,11 +387,11 @@ def test_held_notes_are_shown_by_partition_with_age_and_delay(counted):
     counted.now += 5
     counted.observer.turned(set(), holding(HeldProgress(1, 0, 0, 0)), 0)
 
-    assert ({"0": 3}, [40, 10]) == (shown, ages)
+    assert (shown, ages) == ({"0": 3}, [40, 10])
     place = {"stage": "scrub", "partition": "0"}
     assert counted.value("phistream_held_records", **place) is None
     for name in ("oldest", "overdue"):
-        assert 0 == counted.value(f"phistream_held_{name}_seconds", stage="scrub")
+        assert counted.value(f"phistream_held_{name}_seconds", stage="scrub") == 0
 
 
 def test_the_progress_of_the_table_is_read_once_a_second(counted):
@@ -412,15 +417,15 @@ def test_lag_is_shown_under_our_names_and_under_kafkas():
     value = registry.get_sample_value
     exporter = {"consumergroup": "g-scrub", "topic": "notes"}
 
-    assert 4 == value("phistream_lag_records", PLACE)
-    assert 2.5 == value("phistream_lag_seconds", PLACE)
-    assert 1 == value("phistream_lag_state", PLACE | {"state": "WARN"})
-    assert 0 == value("phistream_lag_state", PLACE | {"state": "OK"})
-    assert 4 == value("kafka_consumergroup_lag", exporter | {"partition": "0"})
-    assert 7 == value("kafka_consumergroup_lag_sum", exporter)
-    assert 2.5 == value("kafka_consumergroup_group_lag_seconds", PLACE)
+    assert value("phistream_lag_records", PLACE) == 4
+    assert value("phistream_lag_seconds", PLACE) == 2.5
+    assert value("phistream_lag_state", PLACE | {"state": "WARN"}) == 1
+    assert value("phistream_lag_state", PLACE | {"state": "OK"}) == 0
+    assert value("kafka_consumergroup_lag", exporter | {"partition": "0"}) == 4
+    assert value("kafka_consumergroup_lag_sum", exporter) == 7
+    assert value("kafka_consumergroup_group_lag_seconds", PLACE) == 2.5
     end = {"topic": "notes", "partition": "0"}
-    assert 9 == value("kafka_topic_partition_current_offset", end)
+    assert value("kafka_topic_partition_current_offset", end) == 9
 
 
 def test_a_partition_without_a_new_reading_disappears():
@@ -431,7 +436,7 @@ def test_a_partition_without_a_new_reading_disappears():
 
     assert registry.get_sample_value("phistream_lag_records", PLACE) is None
     place = PLACE | {"partition": "1"}
-    assert 4 == registry.get_sample_value("phistream_lag_records", place)
+    assert registry.get_sample_value("phistream_lag_records", place) == 4
     assert registry.get_sample_value("phistream_lag_seconds", place) is None
 
 
@@ -442,9 +447,9 @@ def test_a_worker_shows_its_own_partitions_and_what_of_them_is_parked(counted):
 
     own.show([lag(0), lag(1, records=6, seconds=8.0), lag(2)])
 
-    assert {"0": 4, "1": 6} == counted.counts("phistream_lag_records")
-    assert 6 == counted.value("phistream_parked_records", stage="scrub")
-    assert 8 == counted.value("phistream_parked_oldest_seconds", stage="scrub")
+    assert counted.counts("phistream_lag_records") == {"0": 4, "1": 6}
+    assert counted.value("phistream_parked_records", stage="scrub") == 6
+    assert counted.value("phistream_parked_oldest_seconds", stage="scrub") == 8
 
 
 ACCESS = Access.of(Settings(), "127.0.0.1")
@@ -469,9 +474,9 @@ def port(counted):
 
 @pytest.mark.parametrize("path", ["/metrics", "/status", "/healthz", "/none"])
 def test_metrics_are_not_served_under_another_name(port, path):
-    assert 421 == get(port, path, Host="evil.example")[0]
-    assert 421 == get(port, path, Host="localhost,evil.example")[0]
-    assert 421 != get(port, path, Host=f"localhost:{port}")[0]
+    assert get(port, path, Host="evil.example")[0] == 421
+    assert get(port, path, Host="localhost,evil.example")[0] == 421
+    assert get(port, path, Host=f"localhost:{port}")[0] != 421
 
 
 def test_metrics_are_served_to_who_has_a_token_if_tokens_are_set(counted):
@@ -479,11 +484,13 @@ def test_metrics_are_served_to_who_has_a_token_if_tokens_are_set(counted):
     access = Access.of(Settings(operator_tokens=f"a:{token}"), "")
     bearer = {"Authorization": f"Bearer {token}"}
     with serving(counted.registry, counted.health, access, "127.0.0.1", 0) as port:
-        assert [401, 401, 401] == [
-            get(port, path)[0] for path in ("/metrics", "/status", "/none")
+        assert [get(port, path)[0] for path in ("/metrics", "/status", "/none")] == [
+            401,
+            401,
+            401,
         ]
-        assert 200 == get(port, "/metrics", **bearer)[0]
-        assert 200 == get(port, "/healthz")[0]
+        assert get(port, "/metrics", **bearer)[0] == 200
+        assert get(port, "/healthz")[0] == 200
 
 
 def test_metrics_are_served_as_prometheus_reads_them(counted, port):
@@ -491,7 +498,7 @@ def test_metrics_are_served_as_prometheus_reads_them(counted, port):
 
     status, text = get(port, "/metrics")
 
-    assert 200 == status
+    assert status == 200
     assert 'phistream_assigned_partitions{stage="scrub"} 1.0' in text
 
 
@@ -501,15 +508,15 @@ def test_a_loop_that_is_silent_for_too_long_is_not_alive(counted, port):
     counted.silent = 91
     dead = get(port, "/healthz")
 
-    assert (200, 503) == (alive[0], dead[0])
+    assert (alive[0], dead[0]) == (200, 503)
     assert "91.0 s ago" in dead[1]
 
 
 def test_readiness_answers_503_with_the_reason(counted, port):
-    assert (503, "no partition is assigned\n") == get(port, "/readyz")
+    assert get(port, "/readyz") == (503, "no partition is assigned\n")
     counted.health.now = Snapshot(assigned=frozenset([1]))
 
-    assert 200 == get(port, "/readyz")[0]
+    assert get(port, "/readyz")[0] == 200
 
 
 def test_status_says_what_runs_and_how_far_it_is(counted, port):
@@ -519,9 +526,9 @@ def test_status_says_what_runs_and_how_far_it_is(counted, port):
 
     status, text = get(port, "/status")
 
-    assert 200 == status
+    assert status == 200
     row = {"next_offset": 5, "restore_seconds": 1.5, "rows": 10}
-    assert {
+    assert json.loads(text) == {
         "stage": "scrub",
         "slot": 3,
         "version": "0.1",
@@ -540,15 +547,15 @@ def test_status_says_what_runs_and_how_far_it_is(counted, port):
         "last_commit": "1970-01-01T00:01:40.000+00:00",
         "records_committed": 1,
         "quarantined": 0,
-    } == json.loads(text)
+    }
 
 
 def test_an_unknown_page_names_the_known_and_nothing_is_written(port):
     status, text = get(port, "/metric")
 
-    assert 404 == status
+    assert status == 404
     assert "/metrics, /healthz, /readyz, /status" in text
-    assert 405 == get(port, "/metrics", "POST")[0]
+    assert get(port, "/metrics", "POST")[0] == 405
 
 
 def test_a_port_in_use_is_an_error_that_names_the_setting(counted):
@@ -588,8 +595,10 @@ def test_every_metric_says_its_unit_and_its_meaning():
     )
 
     assert len(names) == len(set(names))
-    assert {"phistream_lag_state", "phistream_ready", "phistream_mllp_ready"} == {
-        name for name in ours if not name.endswith(units)
+    assert {name for name in ours if not name.endswith(units)} == {
+        "phistream_lag_state",
+        "phistream_ready",
+        "phistream_mllp_ready",
     }
     assert all(metric.meaning.endswith(".") for metric in CATALOGUE)
 
@@ -602,7 +611,7 @@ def test_every_metric_is_in_the_catalogue(counted):
     }
 
     known = {metric.name for metric in CATALOGUE}
-    assert set() == {f for f in families if not f.endswith("_created")} - known
+    assert ({f for f in families if not f.endswith("_created")} - known) == set()
 
 
 def test_metrics_hold_nothing_of_the_records_they_count(counted):
@@ -615,4 +624,4 @@ def test_metrics_hold_nothing_of_the_records_they_count(counted):
     counted.observer.committed()
 
     assert "zz" not in generate_latest(counted.registry).decode().lower()
-    assert {"other": 1} == counted.counts("phistream_dead_letters_total")
+    assert counted.counts("phistream_dead_letters_total") == {"other": 1}

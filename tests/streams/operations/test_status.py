@@ -63,8 +63,8 @@ def test_audit_events_of_the_last_minute_give_the_rates_along_each_arrow():
     rates, seconds = counts.rates(NOW + 1.999)
 
     assert {*EDGES} == {*rates}
-    assert 60 == round(seconds)
-    assert {
+    assert round(seconds) == 60
+    assert {edge: round(rate * 60) for edge, rate in rates.items()} == {
         ("hl7.raw", "intake"): 31,
         ("scrub", "hl7.scrubbed"): 0,
         ("intake", "notes"): 60,
@@ -73,7 +73,7 @@ def test_audit_events_of_the_last_minute_give_the_rates_along_each_arrow():
         ("notes", "scrub"): 59,
         ("scrub", "notes.scrubbed"): 58,
         ("scrub", "dead.letters"): 1,
-    } == {edge: round(rate * 60) for edge, rate in rates.items()}
+    }
 
 
 def test_rates_are_over_what_was_read_when_that_is_less_than_a_minute():
@@ -81,7 +81,7 @@ def test_rates_are_over_what_was_read_when_that_is_less_than_a_minute():
 
     rates, seconds = counts.rates(NOW)
 
-    assert (20, 0.5) == (seconds, rates["notes", "scrub"])
+    assert (seconds, rates["notes", "scrub"]) == (20, 0.5)
 
 
 def test_dead_letters_of_the_last_hour_are_counted_by_stage_and_known_code():
@@ -111,7 +111,7 @@ def test_repeated_messages_and_conflicts_of_the_last_hour_are_counted_and_shown(
         intake(HOUR.seconds + 5, repeated=7),
     ).repeated(NOW + 59.999)  # fmt: skip
 
-    assert (2, 1) == (found.messages, found.conflicts)
+    assert (found.messages, found.conflicts) == (2, 1)
     shown = drawn(snapshot(repeated=found))
     assert "repeated in 60 min      2, 1 others under a control id in use" in shown
     assert "repeated" not in drawn(snapshot(repeated=Repeated(0, 0)))
@@ -131,7 +131,7 @@ def test_an_event_dated_ahead_counts_as_of_now_and_an_unreadable_one_nowhere():
     broken = Record(Partition("phi.audit", 0), 1, None, b"{", {}, int(NOW * 1000))
     counts = counts_of(event(NOW + 3000), broken)
 
-    assert 1 == round(counts.rates(NOW)[0]["notes", "scrub"] * 60)
+    assert round(counts.rates(NOW)[0]["notes", "scrub"] * 60) == 1
 
 
 def test_counts_of_any_length_of_time_take_bounded_memory():
@@ -140,7 +140,7 @@ def test_counts_of_any_length_of_time_take_bounded_memory():
         counts.add(0, [replace(event(NOW + second), offset=second)], NOW + second)
 
     assert len(counts._buckets) <= sum(window.slots for window in WINDOWS)
-    assert 60 == round(counts.rates(NOW + 9000)[0]["notes", "scrub"] * 60)
+    assert round(counts.rates(NOW + 9000)[0]["notes", "scrub"] * 60) == 60
 
 
 # --- what is drawn
@@ -202,7 +202,7 @@ def test_a_partition_in_quarantine_is_shown_with_its_suspect():
     assert max(map(len, text.splitlines())) <= 80
     assert "quarantine" not in drawn(snapshot())
     told = snapshot(quarantine=held).as_json()["quarantine"]
-    assert (412, 90_071) == (told[0]["suspects"], told[0]["record"])
+    assert (told[0]["suspects"], told[0]["record"]) == (412, 90_071)
 
 
 def test_a_whole_snapshot_fits_80_columns():
@@ -238,7 +238,7 @@ def test_the_state_of_each_partition_is_shown(state):
 
     row = next(line for line in text.splitlines() if "1,500" in line)
 
-    assert ["phistream-scrub", "notes", "3", "1,500", "95.0", state] == row.split()
+    assert row.split() == ["phistream-scrub", "notes", "3", "1,500", "95.0", state]
 
 
 def test_partitions_that_are_well_are_a_row_of_their_topic():
@@ -279,7 +279,7 @@ def test_of_many_partitions_the_worst_are_shown_and_the_others_counted():
 
     assert "and 24 more partitions, none of them worse" in text
     numbers = re.findall(r"notes +(\d+) .*(?:STOP|WARN)", text)
-    assert ["1", *map(str, range(25, 40))] == numbers
+    assert numbers == ["1", *map(str, range(25, 40))]
 
 
 @pytest.mark.parametrize("height", [24, 30, 50])
@@ -298,7 +298,7 @@ def test_a_group_without_workers_says_so():
 
 
 def test_foreign_names_do_not_control_the_terminal():
-    assert "[31mred" == printable("\x1b[31mred\r\n\x07")
+    assert printable("\x1b[31mred\r\n\x07") == "[31mred"
     member = Member("[bold]me[/bold]", "[/]", {"notes": (0,)})
 
     text = drawn(snapshot(groups=(GroupView("g", "stable", (member,)),)))
@@ -326,14 +326,14 @@ def test_numbers_are_shown_in_four_characters(value, expected):
 
 
 def test_runs_of_partitions_are_shown_in_short():
-    assert "0-3 7 9-10" == ranges((9, 0, 1, 2, 3, 7, 10))
-    assert "" == ranges(())
+    assert ranges((9, 0, 1, 2, 3, 7, 10)) == "0-3 7 9-10"
+    assert ranges(()) == ""
 
 
 def test_json_has_everything():
     told = orjson.loads(orjson.dumps(snapshot().as_json()))
 
     assert {"from": "hl7.raw", "to": "intake", "per_second": 12.34} in told["rates"]
-    assert "OK" == told["lags"][0]["state"]
+    assert told["lags"][0]["state"] == "OK"
     [member] = told["groups"][0]["members"]
-    assert {"notes": [0, 1, 2, 5], "patient.updates": [0, 3]} == member["partitions"]
+    assert member["partitions"] == {"notes": [0, 1, 2, 5], "patient.updates": [0, 3]}

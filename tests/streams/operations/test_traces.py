@@ -142,7 +142,7 @@ def test_a_note_has_a_span_for_each_step_below_its_own(spans):
         pass
 
     [own] = named(spans, "process notes")
-    assert (0xABC, 0xDEF) == (own.context.trace_id, own.parent.span_id)
+    assert (own.context.trace_id, own.parent.span_id) == (0xABC, 0xDEF)
     at = own.start_time
     for name in ("decode", "join", "detect", "encode"):
         [step] = named(spans, name)
@@ -150,7 +150,7 @@ def test_a_note_has_a_span_for_each_step_below_its_own(spans):
         assert at <= step.start_time <= step.end_time <= own.end_time
         at = step.end_time
     [commit] = named(spans, "commit")
-    assert [own.context] == [each.context for each in commit.links]
+    assert [each.context for each in commit.links] == [own.context]
     assert at <= commit.start_time <= commit.end_time <= own.end_time
 
 
@@ -184,7 +184,7 @@ def test_a_sender_is_linked_to_and_its_ids_go_no_further(spans):
 
     [own] = named(spans, "process hl7.raw")
     [link] = own.links
-    assert (0xABC, 0xDEF) == (link.context.trace_id, link.context.span_id)
+    assert (link.context.trace_id, link.context.span_id) == (0xABC, 0xDEF)
     assert own.parent is None
     assert own.context.trace_id != 0xABC
     for each in outputs:
@@ -197,9 +197,9 @@ def test_the_trace_of_a_trusted_sender_is_carried_on(spans):
     message = record_of(HL7_RAW.name, 0, b"not HL7", SENDER)
     outputs = routed(message, observer)
 
-    assert {0xABC} == {parent_of(each).trace_id for each in outputs}
+    assert {parent_of(each).trace_id for each in outputs} == {0xABC}
     [own] = named(spans, "process hl7.raw")
-    assert 0xDEF == own.parent.span_id
+    assert own.parent.span_id == 0xDEF
 
 
 def test_a_parent_that_is_not_sampled_is_carried_on_without_spans(spans):
@@ -208,9 +208,9 @@ def test_a_parent_that_is_not_sampled_is_carried_on_without_spans(spans):
     with processed([note_of(0, parent)], scrub(observer), observer) as broker:
         for each in outputs_of(broker):
             made = parent_of(each)
-            assert (0xABC, False) == (made.trace_id, made.is_sampled)
-            assert 0xDEF != made.span_id
-    assert () == spans.get_finished_spans()
+            assert (made.trace_id, made.is_sampled) == (0xABC, False)
+            assert made.span_id != 0xDEF
+    assert spans.get_finished_spans() == ()
 
 
 def test_the_ratio_is_that_of_the_traces_begun_here(spans):
@@ -223,9 +223,9 @@ def test_the_ratio_is_that_of_the_traces_begun_here(spans):
         pass
 
     found = named(spans, "process notes")
-    assert {0, 2} == {s.attributes["messaging.kafka.offset"] for s in found}
+    assert {s.attributes["messaging.kafka.offset"] for s in found} == {0, 2}
     [detect, _] = named(spans, "detect")
-    assert 4 == detect.attributes["phistream.records"]
+    assert detect.attributes["phistream.records"] == 4
 
 
 def test_tracestate_and_baggage_are_not_carried_on(spans):
@@ -246,14 +246,14 @@ def test_no_text_or_identifier_is_in_any_span(spans):
     headers = {NAME: TEXT.encode(), TRACEPARENT: b"00-" + NAME.encode()}
     records[2] = replace(records[2], headers={**records[2].headers, **headers})
     with processed(records, scrub(observer), observer) as broker:
-        assert 2 == len(broker.committed["dead.letters"])
+        assert len(broker.committed["dead.letters"]) == 2
     hostile = (
         f"MSH|^~\\&|A|B|||20240314||ORU^R01|4829133|P|2.5\rPID|||{NAME}\r".encode()
     )
     routed(record_of(HL7_RAW.name, 0, hostile, key=NAME.encode()), observer)
 
     told = " ".join(each.to_json() for each in spans.get_finished_spans())
-    assert 12 < len(spans.get_finished_spans())
+    assert len(spans.get_finished_spans()) > 12
     for marker in (NAME, NAME.encode().hex(), "4829133", "MRN", "note-0", "3/14"):
         assert marker not in told
 
@@ -267,7 +267,7 @@ def test_a_dead_letter_is_an_error_without_a_description(spans):
     assert own.attributes["phistream.dead_letter"]
     assert StatusCode.ERROR is own.status.status_code
     assert own.status.description is None
-    assert () == own.events
+    assert own.events == ()
 
 
 def test_a_batch_that_is_undone_has_spans_that_say_so(spans):
@@ -282,11 +282,11 @@ def test_a_batch_that_is_undone_has_spans_that_say_so(spans):
         runner.run_once()
 
     failed, passed = named(spans, "process notes")
-    assert "RetriableError" == failed.attributes["error.type"]
+    assert failed.attributes["error.type"] == "RetriableError"
     assert "error.type" not in passed.attributes
     [written] = broker.committed["notes.scrubbed"]
     assert passed.context.span_id == parent_of(written).span_id
-    assert 1 == len(named(spans, "commit"))
+    assert len(named(spans, "commit")) == 1
 
 
 def test_a_commit_links_to_a_bounded_number_of_records(spans):
@@ -296,8 +296,8 @@ def test_a_commit_links_to_a_bounded_number_of_records(spans):
         pass
 
     [commit] = named(spans, "commit")
-    assert MAX_LINKS == len(commit.links)
-    assert MAX_LINKS + 5 == commit.attributes["phistream.records"]
+    assert len(commit.links) == MAX_LINKS
+    assert commit.attributes["phistream.records"] == MAX_LINKS + 5
 
 
 def test_rows_of_tables_have_no_header(spans):
@@ -305,7 +305,7 @@ def test_rows_of_tables_have_no_header(spans):
     record = note_of(0)
     observer.begun([record])
     row = Output("patients", b"k", b"{}", partition=0)
-    assert [row] == observer.with_headers([row])
+    assert observer.with_headers([row]) == [row]
 
 
 def test_a_log_line_about_a_record_has_its_trace(spans):
@@ -329,7 +329,7 @@ def test_a_log_line_about_a_record_has_its_trace(spans):
 
     lines = [orjson.loads(each) for each in stream.getvalue().splitlines()]
     trace = f"{0xABC:032x}"
-    assert [trace, None, trace, None] == [each.get("trace_id") for each in lines]
+    assert [each.get("trace_id") for each in lines] == [trace, None, trace, None]
 
 
 @pytest.mark.parametrize(("parents", "carried"), [("trusted", True), ("linked", False)])
@@ -369,7 +369,7 @@ def test_a_collector_that_fails_is_logged_once_and_without_what_it_says(caplog):
     for _ in range(5):
         exporter.export([])
 
-    assert 2 == len(caplog.records)
+    assert len(caplog.records) == 2
     assert NAME not in caplog.text
 
 
@@ -384,7 +384,7 @@ def test_no_collector_neither_stops_nor_delays_the_loop():
         observer = TraceObserver(tracer, settings.traces)
         records = [record_of(NOTES.name, n, b"{") for n in range(200)]
         with processed(records, scrub(observer), observer) as broker:
-            assert 200 == len(broker.committed["dead.letters"])
+            assert len(broker.committed["dead.letters"]) == 200
 
 
 def test_headers_for_the_collector_are_secret_and_checked():
@@ -392,7 +392,7 @@ def test_headers_for_the_collector_are_secret_and_checked():
         environment={"PHISTREAM_TRACES_HEADERS": "Authorization=Bearer%20ZZMARKER, a=b"}
     )
     assert "ZZMARKER" not in repr(settings)
-    assert {"authorization": "Bearer ZZMARKER", "a": "b"} == headers_of(settings)
+    assert headers_of(settings) == {"authorization": "Bearer ZZMARKER", "a": "b"}
 
     for wrong in ("ZZMARKER", "ZZ MARKER=1", "a=%0d%0aZZMARKER"):
         settings = load_settings(environment={"PHISTREAM_TRACES_HEADERS": wrong})
@@ -410,11 +410,11 @@ def test_the_variables_of_opentelemetry_fill_what_settings_leave_open():
         environment = {k: v for part in parts for k, v in part.items()}
         return load_settings(environment=environment).traces.endpoint
 
-    assert "http://127.0.0.1:4318/v1/traces" == endpoint(on)
-    assert "https://otel:4318/v1/traces" == endpoint(on, base)
-    assert "https://traces/x" == endpoint(on, base, own)
-    assert "" == endpoint(base, own)  # no variable turns traces on
+    assert endpoint(on) == "http://127.0.0.1:4318/v1/traces"
+    assert endpoint(on, base) == "https://otel:4318/v1/traces"
+    assert endpoint(on, base, own) == "https://traces/x"
+    assert endpoint(base, own) == ""  # no variable turns traces on
     given = {"PHISTREAM_TRACES": '{"enabled": true, "endpoint": "http://own/t"}'}
-    assert "http://own/t" == endpoint(given, base, own)
+    assert endpoint(given, base, own) == "http://own/t"
     with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
         endpoint(on, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "file:///etc"})

@@ -51,7 +51,7 @@ def test_a_healthy_stream_has_no_alerts():
               "join/found": 8, "join/missing": 2,
               f"latency/scrub/{bucket_of(28_000)}": 9}  # fmt: skip
 
-    assert [] == judged(sight(counts, lags=[lag(seconds=600)]))
+    assert judged(sight(counts, lags=[lag(seconds=600)])) == []
 
 
 CASES = {
@@ -98,7 +98,7 @@ def test_an_alert_is_pending_until_its_condition_has_held(name):
         second["state"],
         second["severity"],
     )
-    assert NOW == second["subjects"][0]["since"]
+    assert second["subjects"][0]["since"] == NOW
 
 
 def test_a_condition_that_stops_for_a_moment_starts_its_wait_again():
@@ -108,23 +108,23 @@ def test_a_condition_that_stops_for_a_moment_starts_its_wait_again():
         sight(**bad), sight(**well, now=NOW + 50), sight(**bad, now=NOW + 70)
     )
 
-    assert ("pending", NOW + 70) == (row["state"], row["subjects"][0]["since"])
+    assert (row["state"], row["subjects"][0]["since"]) == ("pending", NOW + 70)
 
 
 def test_a_share_is_shown_with_its_stage():
     [row] = judged(sight({"refused/intake/bad_msh": 22, "audit/intake": 877}))
 
     [subject] = row["subjects"]
-    assert ("intake", 0.0251) == (subject["subject"], subject["value"])
+    assert (subject["subject"], subject["value"]) == ("intake", 0.0251)
 
 
 def test_what_is_older_than_an_alerts_window_is_left_out():
     counts = {"refused/scrub/residue": 1, "audit/scrub": 99}
 
-    assert {"PhistreamResidueRefused": "firing"} == found(
-        judged(sight(counts, minutes_ago=13))
-    )
-    assert [] == judged(sight(counts, minutes_ago=16))
+    assert found(judged(sight(counts, minutes_ago=13))) == {
+        "PhistreamResidueRefused": "firing"
+    }
+    assert judged(sight(counts, minutes_ago=16)) == []
 
 
 def test_firing_comes_before_pending_and_pages_before_tickets():
@@ -139,17 +139,17 @@ def test_firing_comes_before_pending_and_pages_before_tickets():
         )
     )
 
-    assert [
+    assert [(row["name"], row["state"]) for row in rows] == [
         ("PhistreamForeignProducer", "firing"),
         ("PhistreamResidueRefused", "firing"),
         ("PhistreamLagStop", "pending"),
         ("PhistreamDeadLetters", "pending"),
-    ] == [(row["name"], row["state"]) for row in rows]
+    ]
 
 
 def test_without_workers_addresses_the_page_names_the_alerts_it_can_not_evaluate():
     told = Alerts().judge(sight(workers=()))
 
     assert "PhistreamWorkerDown" in told["not_judged"]
-    assert [] == told["rows"]
+    assert told["rows"] == []
     assert {*told["judged"]}.isdisjoint(told["not_judged"])

@@ -63,7 +63,7 @@ def test_a_scrubbed_event_counts_what_was_published_how_and_how_long_it_took():
         "note_type": "11506-3", "annotations": annotations,
     }  # fmt: skip
 
-    assert {
+    assert facts(PHI_AUDIT, event) == {
         "audit/scrub": 1,
         "taken/notes": 1,
         "published/notes": 1,
@@ -76,7 +76,7 @@ def test_a_scrubbed_event_counts_what_was_published_how_and_how_long_it_took():
         "detector/rules": 1,
         "detector/known~": 1,
         "detector/tagger": 1,
-    } == facts(PHI_AUDIT, event)
+    }
 
 
 def test_a_routed_event_counts_what_it_gave_and_how_long_it_took():
@@ -86,9 +86,12 @@ def test_a_routed_event_counts_what_it_gave_and_how_long_it_took():
     }  # fmt: skip
 
     took = f"latency/intake/{bucket_of(250)}"
-    assert {"audit/intake": 1, "routed/patients": 2, "routed/notes": 1, took: 1} == (
-        facts(PHI_AUDIT, event)
-    )
+    assert facts(PHI_AUDIT, event) == {
+        "audit/intake": 1,
+        "routed/patients": 2,
+        "routed/notes": 1,
+        took: 1,
+    }
 
 
 def test_a_repeated_message_was_taken_and_gave_nothing():
@@ -98,15 +101,17 @@ def test_a_repeated_message_was_taken_and_gave_nothing():
     }  # fmt: skip
 
     took = f"latency/intake/{bucket_of(250)}"
-    assert {"audit/intake": 1, "repeated/messages": 2, took: 1} == facts(
-        PHI_AUDIT, event
-    )
+    assert facts(PHI_AUDIT, event) == {
+        "audit/intake": 1,
+        "repeated/messages": 2,
+        took: 1,
+    }
 
 
 def test_a_note_that_is_held_then_discarded_was_taken_once():
     events = [{"stage": "scrub", "outcome": each} for each in ("held", "discarded")]
 
-    assert [1, 0] == [facts(PHI_AUDIT, each)["taken/notes"] for each in events]
+    assert [facts(PHI_AUDIT, each)["taken/notes"] for each in events] == [1, 0]
 
 
 def test_a_rebuilt_message_is_no_published_note():
@@ -114,9 +119,9 @@ def test_a_rebuilt_message_is_no_published_note():
 
     counts = facts(PHI_AUDIT, event)
 
-    assert (1, 0) == (counts["rebuilt/messages"], counts["published/notes"])
+    assert (counts["rebuilt/messages"], counts["published/notes"]) == (1, 0)
     edges = figures.flow(seen(counts), None)["edges"]
-    assert [1] == [each["hour"] for each in edges if each["to"] == "hl7.scrubbed"]
+    assert [each["hour"] for each in edges if each["to"] == "hl7.scrubbed"] == [1]
     assert not [name for name in counts if name.startswith(("join", "type", "label"))]
 
 
@@ -129,14 +134,14 @@ def test_a_refused_update_is_no_note_that_scrub_took(topic, notes):
 
     counts = facts(PHI_AUDIT, event)
 
-    assert (1, 1) == (counts["audit/scrub"], counts["refused/scrub/schema"])
+    assert (counts["audit/scrub"], counts["refused/scrub/schema"]) == (1, 1)
     assert notes == counts["taken/notes"]
 
 
 def test_a_dead_letter_counts_only_by_stage_and_code():
     letter = {"stage": "intake", "code": "bad_msh", "reason": ZZ, "sealed": {}}
 
-    assert {"dead/intake/bad_msh": 1} == facts(DEAD_LETTERS, letter)
+    assert facts(DEAD_LETTERS, letter) == {"dead/intake/bad_msh": 1}
 
 
 @pytest.mark.parametrize(
@@ -146,34 +151,34 @@ def test_without_a_credible_time_there_is_no_latency(headers):
     event = {"stage": "scrub", "outcome": "scrubbed", "note_type": ""}
     counts = facts(PHI_AUDIT, event, headers)
 
-    assert (1, 1) == (counts["published/notes"], counts["type/none"])
-    assert [] == [name for name in counts if name.startswith("latency")]
+    assert (counts["published/notes"], counts["type/none"]) == (1, 1)
+    assert [name for name in counts if name.startswith("latency")] == []
 
 
 def test_the_time_for_which_a_note_was_held_is_no_latency():
     event = {"stage": "scrub", "outcome": "scrubbed", "held": "operator"}
     counts = facts(PHI_AUDIT, event)
 
-    assert 1 == counts["published/notes"]
-    assert [] == [name for name in counts if name.startswith("latency")]
+    assert counts["published/notes"] == 1
+    assert [name for name in counts if name.startswith("latency")] == []
 
 
 def test_a_held_note_is_taken_once_and_not_published():
     held = {"stage": "scrub", "outcome": "held"}
 
-    assert {"audit/scrub": 1, "taken/notes": 1} == facts(PHI_AUDIT, held)
-    assert {"audit/scrub": 1} == facts(PHI_AUDIT, held | {"outcome": "discarded"})
+    assert facts(PHI_AUDIT, held) == {"audit/scrub": 1, "taken/notes": 1}
+    assert facts(PHI_AUDIT, held | {"outcome": "discarded"}) == {"audit/scrub": 1}
 
 
 @pytest.mark.parametrize("value", [b"", b"{", b"[]", b"7"])
 @pytest.mark.parametrize("topic", [PHI_AUDIT, DEAD_LETTERS], ids=str)
 def test_what_is_not_an_object_counts_as_unreadable(topic, value):
-    assert UNREADABLE == counts_of(topic.name, value, {}, 0)
+    assert counts_of(topic.name, value, {}, 0) == UNREADABLE
 
 
 def test_a_null_value_erases_a_letter_or_says_so_and_is_unreadable_elsewhere():
     assert not counts_of(DEAD_LETTERS.name, None, {}, 0)
-    assert UNREADABLE == counts_of(PHI_AUDIT.name, None, {}, 0)
+    assert counts_of(PHI_AUDIT.name, None, {}, 0) == UNREADABLE
     assert not counts_of(PHI_AUDIT.name, None, {"outcome": b"erased"}, 0)
 
 
@@ -198,14 +203,19 @@ def test_every_label_of_the_library_is_known():
 
 
 def test_a_code_is_counted_under_its_name_only_when_it_is_one():
-    assert [*REASONS] == [allowed.code(each) for each in REASONS]
+    assert [allowed.code(each) for each in REASONS] == [*REASONS]
     assert allowed.OTHER == allowed.code(ZZ) == allowed.code(["residue"])
 
 
 def test_detectors_are_counted_by_name_without_their_rules():
     sources = ["rules/ssn", "known/patient~", "terms/remove", "nus/date", f"{ZZ}/a", 3]
-    assert ["rules", "known~", "terms", "nus", allowed.OTHER, allowed.OTHER] == [
-        allowed.detector(each) for each in sources
+    assert [allowed.detector(each) for each in sources] == [
+        "rules",
+        "known~",
+        "terms",
+        "nus",
+        allowed.OTHER,
+        allowed.OTHER,
     ]
 
 
@@ -226,13 +236,14 @@ def test_a_quantile_is_off_by_no_more_than_the_accuracy(durations):
 def test_sketches_merge_by_adding():
     low, high = Counter({bucket_of(10): 5}), Counter({bucket_of(1000): 5})
 
-    assert [value_of(bucket_of(10)), value_of(bucket_of(1000))] == (
-        quantiles(low + high, [0.4, 0.9])
-    )
+    assert quantiles(low + high, [0.4, 0.9]) == [
+        value_of(bucket_of(10)),
+        value_of(bucket_of(1000)),
+    ]
 
 
 def test_nothing_has_no_quantile():
-    assert [None, None] == quantiles({}, [0.5, 0.99])
+    assert quantiles({}, [0.5, 0.99]) == [None, None]
 
 
 # --- windows
@@ -263,7 +274,7 @@ def test_a_record_counts_in_every_window(window):
     ring = Ring()
     ring.take(fact(0), fact(1, n=4))
 
-    assert 5 == ring.total(window)
+    assert ring.total(window) == 5
 
 
 @given(st.data())
@@ -358,30 +369,30 @@ def tallied(table, *batches, is_restored=lambda: True):
 def test_whatever_the_order_of_deliveries_each_record_counts_once(batches):
     table = Stored()
 
-    assert 4 == tallied(table, *batches)[0]
+    assert tallied(table, *batches)[0] == 4
     # The next life gets them all again, and one more.
-    assert 5 == tallied(table, [0, 1, 2, 3, 4])[0]
+    assert tallied(table, [0, 1, 2, 3, 4])[0] == 5
 
 
 def test_records_are_acknowledged_once_they_are_counted():
     _, stream = tallied(Stored(), [0, 1])
 
-    assert [True, True] == [event.is_acknowledged for event in stream.sent]
+    assert [event.is_acknowledged for event in stream.sent] == [True, True]
 
 
 def test_nothing_is_counted_or_acknowledged_before_the_table_is_restored():
     table = Stored()
     count, stream = tallied(table, [0, 1], is_restored=lambda: False)
 
-    assert (0, {}) == (count, dict(table))
-    assert [False, False] == [event.is_acknowledged for event in stream.sent]
+    assert (count, dict(table)) == (0, {})
+    assert [event.is_acknowledged for event in stream.sent] == [False, False]
 
 
 def test_what_is_remembered_is_bounded():
     memory = CountedOffsets(5)
     memory.add(range(5, 3 * MAX_REMEMBERED))
 
-    assert {3 * MAX_REMEMBERED} == memory.missed([4, 5, 3 * MAX_REMEMBERED])
+    assert memory.missed([4, 5, 3 * MAX_REMEMBERED]) == {3 * MAX_REMEMBERED}
 
 
 def test_partitions_do_not_disturb_each_other():
@@ -389,7 +400,7 @@ def test_partitions_do_not_disturb_each_other():
     ring.take(fact(7), partition=0)
     ring.take(fact(3), partition=1)
 
-    assert 2 == ring.total(MINUTE)
+    assert ring.total(MINUTE) == 2
 
 
 def test_a_bucket_makes_room_for_a_later_one_in_its_place():
@@ -398,10 +409,10 @@ def test_a_bucket_makes_room_for_a_later_one_in_its_place():
     ring.take(fact(0, n=9))
     ring.take(fact(1, later), now=later)
 
-    assert [(MINUTE.start_of(later), 1)] == (
-        [(b.start, b.counts["x"]) for b in ring.window(MINUTE)]
-    )
-    assert 10 == ring.total(DAY)
+    assert [(b.start, b.counts["x"]) for b in ring.window(MINUTE)] == [
+        (MINUTE.start_of(later), 1)
+    ]
+    assert ring.total(DAY) == 10
 
 
 def test_the_keys_are_bounded():
@@ -418,14 +429,14 @@ def test_a_record_of_last_week_counts_nowhere():
     ring = Ring()
     ring.take(fact(0, NOW - 7 * 86_400))
 
-    assert {} == ring.buckets
+    assert ring.buckets == {}
 
 
 def test_a_record_of_an_hour_ahead_counts_as_of_now():
     ring = Ring()
     ring.take(fact(0, NOW + 3600))
 
-    assert [MINUTE.start_of(NOW)] == [b.start for b in ring.window(MINUTE)]
+    assert [b.start for b in ring.window(MINUTE)] == [MINUTE.start_of(NOW)]
 
 
 def test_a_bucket_is_what_its_json_says():
@@ -459,54 +470,54 @@ def edge(flow, source, target):
 def test_a_live_rate_is_that_of_the_last_ten_complete_seconds():
     flow = figures.flow(seen({"published/notes": 50}, ago=8), 7.0)
 
-    assert (5.0, 50, 50) == (
+    assert (
         edge(flow, "scrub", "notes.scrubbed")["rate"],
         edge(flow, "scrub", "notes.scrubbed")["minute"],
         edge(flow, "scrub", "notes.scrubbed")["day"],
-    )
-    assert 0.0 == figures.flow(seen({"published/notes": 5}), 7.0)["edges"][6]["rate"]
+    ) == (5.0, 50, 50)
+    assert figures.flow(seen({"published/notes": 5}), 7.0)["edges"][6]["rate"] == 0.0
 
 
 def test_latency_is_given_by_stage_and_over_time():
     found = figures.latency(seen({f"latency/scrub/{bucket_of(400)}": 3}))["hour"]
 
-    assert (3, 0) == (found["scrub"]["count"], found["intake"]["count"])
-    assert 400 == pytest.approx(found["scrub"]["p99"], rel=ACCURACY)
+    assert (found["scrub"]["count"], found["intake"]["count"]) == (3, 0)
+    assert pytest.approx(found["scrub"]["p99"], rel=ACCURACY) == 400
     assert found["intake"]["p50"] is None
-    assert [0] * 59 + [3] == [each["count"] for each in found["scrub"]["series"]]
+    assert [each["count"] for each in found["scrub"]["series"]] == [0] * 59 + [3]
 
 
 def test_phi_is_given_by_label_and_by_kind_over_time():
     counts = {"label/NAME:PATIENT": 4, "label/DATE": 1, "label/ID:SSN": 2}
     found = figures.phi(seen(counts))["minute"]
 
-    assert {"NAME:PATIENT": 4, "ID:SSN": 2, "DATE": 1} == found["labels"]
-    assert (7, 4, 1, 2) == (
+    assert found["labels"] == {"NAME:PATIENT": 4, "ID:SSN": 2, "DATE": 1}
+    assert (
         found["total"],
         *(found["series"][kind][-1] for kind in ("NAME", "DATE", "ID")),
-    )
+    ) == (7, 4, 1, 2)
 
 
 def test_dead_letters_are_given_by_stage_and_code():
     found = figures.dead_letters(seen({"dead/scrub/residue": 2, "dead/intake/x": 1}))
 
-    assert [
+    assert found["day"]["rows"] == [
         {"stage": "scrub", "code": "residue", "count": 2},
         {"stage": "intake", "code": "x", "count": 1},
-    ] == found["day"]["rows"]
+    ]
 
 
 def test_a_setup_is_given_with_the_time_of_its_last_use():
     [row] = figures.versions(seen({"setup/hybrid/safe-harbor/0.1.0/0a": 3})["day"])
 
-    assert {"preset": "hybrid", "policy": "safe-harbor", "version": "0.1.0",
-            "key_id": "0a", "notes": 3, "last": DAY.start_of(NOW)} == row  # fmt: skip
+    assert row == {"preset": "hybrid", "policy": "safe-harbor", "version": "0.1.0",
+            "key_id": "0a", "notes": 3, "last": DAY.start_of(NOW)}  # fmt: skip
 
 
 def test_what_is_older_than_a_window_is_not_in_it():
     windows = seen({"published/notes": 5}, ago=MINUTE.seconds + 5)
 
-    assert (0, 5) == (
+    assert (
         windows["minute"].total()["published/notes"],
         windows["hour"].total()["published/notes"],
-    )
+    ) == (0, 5)

@@ -55,12 +55,12 @@ def guarding(target, **limits):
 def test_a_record_that_ends_watch_repeatedly_is_skipped(target):
     watched = guarding(target)
 
-    assert 0 == watched.run()
-    assert {POISON: MAX_DEATHS} == dict(watched._deaths)
+    assert watched.run() == 0
+    assert dict(watched._deaths) == {POISON: MAX_DEATHS}
 
 
 def test_a_refused_setting_ends_the_service():
-    assert 78 == guarding(refuses_its_settings).run()
+    assert guarding(refuses_its_settings).run() == 78
 
 
 def test_a_death_between_records_blames_no_record(monkeypatch):
@@ -73,5 +73,5 @@ def test_a_death_between_records_blames_no_record(monkeypatch):
 
     monkeypatch.setattr(watched, "_pause", pause)
 
-    assert 0 == watched.run()
+    assert watched.run() == 0
     assert not watched._deaths

@@ -46,17 +46,17 @@ def record(topic, told=None):
 
 
 def test_a_record_of_hl7_raw_came_when_it_was_stamped_whatever_its_sender_says():
-    assert b"1700000000123" == received_header(record("hl7.raw"))
-    assert b"1700000000123" == received_header(record("hl7.raw", b"1111111111111"))
+    assert received_header(record("hl7.raw")) == b"1700000000123"
+    assert received_header(record("hl7.raw", b"1111111111111")) == b"1700000000123"
 
 
 def test_a_note_came_when_its_message_came():
-    assert b"1600000000000" == received_header(record("notes", b"1600000000000"))
+    assert received_header(record("notes", b"1600000000000")) == b"1600000000000"
 
 
 @pytest.mark.parametrize("told", [b"", b"Zzquist", b"12", b"12345678901234"])
 def test_a_header_that_is_not_a_time_is_replaced(told):
-    assert b"1700000000123" == received_header(record("notes", told))
+    assert received_header(record("notes", told)) == b"1700000000123"
 
 
 # --- credentials
@@ -76,11 +76,11 @@ def test_a_password_goes_along_with_its_mechanism():
         )
     )
 
-    assert ("watch", "secret", "SCRAM-SHA-512") == (
+    assert (
         found.username,
         found.password,
         found.mechanism.value,
-    )
+    ) == ("watch", "secret", "SCRAM-SHA-512")
     assert "secret" not in repr(found)
 
 
@@ -128,7 +128,7 @@ def test_our_own_lines_stay_as_they_are():
     record = logging.LogRecord("streams.x", 30, "f", 1, "at %s", ("notes[3]",), None)
     ValueFilter().filter(record)
 
-    assert "at notes[3]" == record.getMessage()
+    assert record.getMessage() == "at notes[3]"
 
 
 # --- workers
@@ -142,19 +142,19 @@ def test_of_a_workers_answer_only_numbers_and_known_words_are_shown():
         "table": [{"rows": 5, "behind": 2}, {"rows": "Zzquist", "behind": 1}, "x"],
     }  # fmt: skip
 
-    assert {
+    assert row_of("h:1", answer) == {
         "worker": "scrub at h:1", "table": "patients", "reachable": True,
         "ready": True, "records": 5, "remaining": 3, "stage": "scrub",
         "partitions": 2, "setup": "hybrid/other/0.1.0/other/other",
-    } == row_of("h:1", answer)  # fmt: skip
+    }  # fmt: skip
     assert "Zzquist" not in str(row_of("h:1", {"stage": "Zzquist", "ready": "Zzquist"}))
 
 
 def test_a_worker_that_does_not_answer_is_shown_as_unreachable():
-    assert (False, False) == (
+    assert (
         row_of("h:1", None)["reachable"],
         row_of("h:1", None)["ready"],
-    )
+    ) == (False, False)
 
 
 @pytest.mark.parametrize("addresses", ["host", "host:", ":9", "a:1,b"])
@@ -180,8 +180,8 @@ def test_the_trend_holds_the_most_of_each_minute_and_nothing_of_watchs_own():
     told = trend.json(at + 30)
 
     assert (at, 60, 60) == (told["starts"][-1], len(told["starts"]), told["width"])
-    assert [7, None, 9] == told["series"]["scrub"][-3:]
-    assert [0, None, 3] == told["series"]["intake"][-3:]
+    assert told["series"]["scrub"][-3:] == [7, None, 9]
+    assert told["series"]["intake"][-3:] == [0, None, 3]
 
 
 def test_the_trend_forgets_what_is_older_than_an_hour():
@@ -191,7 +191,7 @@ def test_the_trend_forgets_what_is_older_than_an_hour():
 
     told = trend.json(at + 60 * 199)
     assert list(range(140, 200)) == told["series"]["scrub"]
-    assert [None] * 60 == trend.json(at + 60 * 300)["series"]["scrub"]
+    assert trend.json(at + 60 * 300)["series"]["scrub"] == [None] * 60
 
 
 # --- models and the demo's guard
@@ -200,7 +200,7 @@ def test_the_trend_forgets_what_is_older_than_an_hour():
 def test_the_model_of_a_preset_is_given_by_name_and_hash():
     found = model_of("hybrid")
 
-    assert ("english", 12) == (found["model"], len(found["sha256"]))
+    assert (found["model"], len(found["sha256"])) == ("english", 12)
 
 
 @pytest.mark.parametrize("preset", ["lexical", "other", "../../etc/passwd"])
@@ -211,7 +211,7 @@ def test_a_preset_without_a_model_has_none(preset):
 def test_the_model_of_another_version_is_not_guessed():
     own = metadata.version("phistream")
 
-    assert "english" == model_in(own, "hybrid")["model"]
+    assert model_in(own, "hybrid")["model"] == "english"
     assert model_in(f"{own}.1", "hybrid")["model"] is None
 
 
@@ -254,18 +254,18 @@ def ask(path, desk=None, examples=None, headers=None, **settings):
 def test_every_answer_forbids_whatever_is_not_ours(path):
     answer = ask(path)
 
-    assert 200 == answer.status
+    assert answer.status == 200
     policy = answer.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'")
     assert "unsafe" not in policy
-    assert "nosniff" == answer.headers["X-Content-Type-Options"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if not p.endswith(".svg")])
 def test_no_file_names_another_host_or_holds_inline_code(path):
     text = ask(path).body.replace("http://www.w3.org/2000/svg", "")
 
-    assert [] == [bad for bad in ("http://", "https://", "style=") if bad in text]
+    assert [bad for bad in ("http://", "https://", "style=") if bad in text] == []
     assert "onclick" not in text
 
 
@@ -273,10 +273,10 @@ def test_no_file_names_another_host_or_holds_inline_code(path):
 def test_a_page_of_another_name_reads_nothing(path):
     answer = ask(path, headers={"Host": "evil.example"})
 
-    assert (421, True) == (answer.status, "allowed_hosts" in answer.body)
+    assert (answer.status, "allowed_hosts" in answer.body) == (421, True)
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     assert (
-        421 != ask("/api/flow", headers={"Host": "e.org"}, allowed_hosts="e.org").status
+        ask("/api/flow", headers={"Host": "e.org"}, allowed_hosts="e.org").status != 421
     )
 
 
@@ -286,45 +286,45 @@ def test_with_tokens_only_probes_are_answered_without_one(path):
     refused = ask(path, **token)
     bearer = {"Authorization": f"Bearer {'1' * 32}"}
 
-    assert 401 == refused.status
+    assert refused.status == 401
     assert "Basic" in refused.headers["WWW-Authenticate"]
-    assert 200 == ask("/healthz", **token).status
-    assert 200 == ask("/api/flow", headers=bearer, **token).status
+    assert ask("/healthz", **token).status == 200
+    assert ask("/api/flow", headers=bearer, **token).status == 200
 
 
 def test_notes_are_refused_outside_of_the_demo():
     answer = ask("/api/notes")
 
-    assert (403, True) == (answer.status, "demo only" in answer.body)
+    assert (answer.status, "demo only" in answer.body) == (403, True)
 
 
 def test_notes_are_given_in_the_demo():
     examples = SimpleNamespace(json=lambda: [{"before": "x"}])
 
-    assert '{"notes":[{"before":"x"}]}' == ask("/api/notes", examples=examples).body
+    assert ask("/api/notes", examples=examples).body == '{"notes":[{"before":"x"}]}'
 
 
 @pytest.mark.parametrize(("ready", "status"), [(True, 200), (False, 503)])
 def test_ready_says_whether_partitions_are_held_and_tables_restored(ready, status):
     assert status == ask("/readyz", StubDashboard(ready=ready)).status
-    assert 200 == ask("/healthz", StubDashboard(ready=ready)).status
+    assert ask("/healthz", StubDashboard(ready=ready)).status == 200
 
 
 def test_before_the_first_look_there_are_no_figures():
-    assert 503 == ask("/api/flow", StubDashboard(figures=False)).status
+    assert ask("/api/flow", StubDashboard(figures=False)).status == 503
 
 
 def test_the_runbook_is_served_with_an_anchor_for_every_section():
     answer = ask("/runbook")
     anchors = re.findall(r'<h[12] id="([^"]+)">', answer.body)
 
-    assert (200, "text/html; charset=utf-8") == (
+    assert (
         answer.status,
         answer.headers["Content-Type"],
-    )
+    ) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     sections = re.findall(r"^#{1,2} (.+)$", RUNBOOK.read_text("utf-8"), re.M)
-    assert [*map(slug, sections)] == anchors
+    assert anchors == [*map(slug, sections)]
     assert len(anchors) == len(set(anchors)) > 50
 
 
@@ -341,10 +341,10 @@ def test_the_runbook_leads_to_no_place_that_is_not_there():
 
 @pytest.mark.parametrize("path", ["/api/none", "/../settings.py", "/words.py"])
 def test_nothing_else_is_served(path):
-    assert 404 == ask(path).status
+    assert ask(path).status == 404
 
 
 def test_metrics_are_in_prometheus_own_format():
     answer = ask("/metrics")
 
-    assert (200, True) == (answer.status, "# TYPE" in answer.body)
+    assert (answer.status, "# TYPE" in answer.body) == (200, True)

@@ -30,7 +30,7 @@ def test_a_type_that_holds_a_value_of_the_record_refuses_the_note(
     with pytest.raises(InvalidRecord, match="note_type holds a value") as refused:
         published(values_of(code), "", is_known=is_known)
 
-    assert ReasonCode.RESIDUE == refused.value.code
+    assert refused.value.code == ReasonCode.RESIDUE
     assert code not in str(refused.value)
 
 
@@ -56,7 +56,7 @@ def test_a_bug_in_a_policy_refuses_the_note_and_names_no_value(values_of):
     with pytest.raises(InvalidRecord, match="written_at: TypeError") as refused:
         published(values_of(), Text("2024-03-14"), is_known=True)
 
-    assert ReasonCode.DEID_ERROR == refused.value.code
+    assert refused.value.code == ReasonCode.DEID_ERROR
 
 
 class Text(str):
@@ -69,5 +69,5 @@ def test_a_note_of_nobody_has_an_id_and_no_pseudonym_of_a_patient(values_of):
 
     assert PSEUDONYMS.patient(b"N|1") == one.patient
     assert PSEUDONYMS.note(b"N|1", "n1") == one.note_id
-    assert "" == nobody.patient
+    assert nobody.patient == ""
     assert PSEUDONYMS.note(b"", "n1") == nobody.note_id

@@ -48,19 +48,19 @@ def run(monkeypatch):
 
 def test_a_worker_that_is_fenced_by_mistake_starts_again(run):
     """As when a broker dies between a request to join and its answer."""
-    assert (EX_CONFIG, 2) == run([EX_TEMPFAIL, EX_CONFIG], 10)
+    assert run([EX_TEMPFAIL, EX_CONFIG], 10) == (EX_CONFIG, 2)
 
 
 def test_services_that_fence_each_other_for_ever_end(run):
     statuses = [EX_TEMPFAIL] * 100
 
-    assert (EX_TEMPFAIL, MAX_SHORT_LIVES + 1) == run(statuses, 10)
+    assert run(statuses, 10) == (EX_TEMPFAIL, MAX_SHORT_LIVES + 1)
 
 
 def test_a_worker_that_dies_now_and_then_starts_again(run):
     statuses = [EX_SOFTWARE] * 30 + [EX_CONFIG]
 
-    assert (EX_CONFIG, 31) == run(statuses, 10)
+    assert run(statuses, 10) == (EX_CONFIG, 31)
 
 
 def test_a_worker_that_crashed_is_not_excused_whatever_it_was_in(run):
@@ -74,4 +74,4 @@ def test_a_worker_that_crashed_is_not_excused_whatever_it_was_in(run):
 
     run([1, -11, -9, EX_SOFTWARE, EX_CONFIG], 10, begun)
 
-    assert [False, True, False, False, True] == excused
+    assert excused == [False, True, False, False, True]

@@ -34,7 +34,7 @@ def test_lists_of_the_settings_are_used(settings, tmp_path):
     )
 
     assert (
-        "call [NAME:DOCTOR]" == system.deidentify(Document("n", "call Tollemach")).text
+        system.deidentify(Document("n", "call Tollemach")).text == "call [NAME:DOCTOR]"
     )
 
 
@@ -69,8 +69,8 @@ def test_intake_reads_events_of_another_form_by_the_map_of_the_settings(
         [Record(place, n, None, each) for n, each in enumerate(events)]
     )
 
-    assert ["notes", "phi.audit"] == [each.topic for each in routed]
-    assert [True, True] == [isinstance(e, InvalidRecord) for e in (unknown, wrong)]
+    assert [each.topic for each in routed] == ["notes", "phi.audit"]
+    assert [isinstance(e, InvalidRecord) for e in (unknown, wrong)] == [True, True]
     assert "1 more fields: not in the map" in unknown.reason
     assert "body: not in the map with this type" in wrong.reason
     assert "ZZMARKER" not in f"{unknown!r} {wrong!r} {unknown} {wrong}"

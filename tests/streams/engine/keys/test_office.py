@@ -137,8 +137,8 @@ def test_a_letter_opens_as_the_schemas_readme_says_without_our_code():
     about = json.loads(content[4:start])
     assert RECORD.value == content[start:]
     assert base64.b64decode(about["key"]) == RECORD.key
-    assert {"h": "WlpIRUFE"} == about["headers"]
-    assert (1234, True) == (about["timestamp_ms"], about["has_value"])
+    assert about["headers"] == {"h": "WlpIRUFE"}
+    assert (about["timestamp_ms"], about["has_value"]) == (1234, True)
 
 
 def sealed_by_hand(content):
@@ -224,12 +224,12 @@ def test_two_letters_of_one_record_share_no_byte_of_the_record():
 def test_a_pair_is_private_and_its_public_half_alone_seals(tmp_path):
     public = make_pair(tmp_path / "office.key")
 
-    assert 0o600 == stat.S_IMODE((tmp_path / "office.key").stat().st_mode)
-    assert 0o644 == stat.S_IMODE((tmp_path / "office.key.pub").stat().st_mode)
+    assert stat.S_IMODE((tmp_path / "office.key").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "office.key.pub").stat().st_mode) == 0o644
     read = OfficePublicKey.read(public_file(tmp_path / "office.key"), "w")
     private = OfficePrivateKey.read(tmp_path / "office.key", "w")
     assert public.id == read.id == private.public.id
-    assert b"text" == private.open(read.seal(b"text", b"x"), b"x")
+    assert private.open(read.seal(b"text", b"x"), b"x") == b"text"
     with pytest.raises(ConfigError, match="exists; no key was written"):
         make_pair(tmp_path / "office.key")
     public_file(tmp_path / "office.key").chmod(0o600)

@@ -106,8 +106,9 @@ def test_a_mounted_secret_gives_its_keys_with_their_times(tmp_path):
 
     ring = settings_of(f"directory:{tmp_path / 's'}").key_ring()
 
-    assert [(KEY.encode(), 0), (OTHER.encode(), int(START.timestamp() * 1000))] == [
-        (each.value, each.from_ms) for each in ring
+    assert [(each.value, each.from_ms) for each in ring] == [
+        (KEY.encode(), 0),
+        (OTHER.encode(), int(START.timestamp() * 1000)),
     ]
 
 
@@ -137,7 +138,7 @@ def test_the_settings_name_keys_in_order(file, monkeypatch):
         ring.at(before).value,
         ring.at(after).value,
     )
-    assert [key_id_of(KEY.encode()), key_id_of(OTHER.encode())] == [k.id for k in ring]
+    assert [k.id for k in ring] == [key_id_of(KEY.encode()), key_id_of(OTHER.encode())]
 
 
 def test_the_environment_and_a_file_name_them_likewise(file, tmp_path):
@@ -157,7 +158,7 @@ def test_the_environment_and_a_file_name_them_likewise(file, tmp_path):
     ).pseudonym_keys
 
     assert from_file == from_environment
-    assert START == from_file[1].start
+    assert from_file[1].start == START
 
 
 def test_what_is_ambiguous_is_refused(file, tmp_path, monkeypatch):
@@ -196,8 +197,9 @@ def test_the_time_of_a_message_alone_decides_its_key():
         ]
     )
 
-    assert "aaabbbcc" == "".join(
-        chr(ring.at(at).value[0]) for at in (-1, 0, 9, 10, 11, 19, 20, 10**15)
+    assert (
+        "".join(chr(ring.at(at).value[0]) for at in (-1, 0, 9, 10, 11, 19, 20, 10**15))
+        == "aaabbbcc"
     )
 
 

@@ -46,7 +46,7 @@ def test_html_reads_as_it_is_shown(source):
 
 
 def test_a_part_of_html_may_begin_with_text_if_it_is_declared():
-    assert "a b\n" == open_document(b"a <b>b</b>", "text/html").text
+    assert open_document(b"a <b>b</b>", "text/html").text == "a b\n"
 
 
 def body_of(rebuilt):
@@ -65,10 +65,10 @@ def test_structure_is_kept_by_allow_list():
     )
     document = open_document(source)
 
-    assert (
+    assert body_of(document.rebuilt(unchanged(document)).data.decode()) == (
         "<h1>A</h1><p>b &amp; c<b>d</b>e<br></p>f"
         '<table><tr><td colspan="2">g</td></tr></table>h'
-    ) == body_of(document.rebuilt(unchanged(document)).data.decode())
+    )
 
 
 def test_replacements_are_written_where_the_value_was(hybrid):
@@ -77,10 +77,10 @@ def test_replacements_are_written_where_the_value_was(hybrid):
     )
     rebuilt = document.rebuilt(scrubbed(document, hybrid))
 
-    assert "text/html; charset=utf-8" == rebuilt.media_type
-    assert (
+    assert rebuilt.media_type == "text/html; charset=utf-8"
+    assert body_of(rebuilt.data.decode()) == (
         "<p>Mr. <b></b>[NAME:PATIENT] &lt;came&gt;.</p><p>Seen <i></i>[DATE]</p>"
-    ) == body_of(rebuilt.data.decode())
+    )
 
 
 HIDING = """<?xml version="1.0"?><!DOCTYPE html [<!ENTITY e "%s">]><!-- %s -->
@@ -99,7 +99,7 @@ def test_no_place_of_a_document_hides_a_name(hybrid):
     result = scrubbed(document, hybrid)
     rebuilt = document.rebuilt(result).data
 
-    assert 6 <= sum(each in document.text for each in MARKERS)
+    assert sum(each in document.text for each in MARKERS) >= 6
     assert not [each for each in MARKERS if each.lower() in rebuilt.decode().lower()]
     assert open_document(rebuilt).text.split() == result.text.split()
 
@@ -123,7 +123,7 @@ def test_nothing_but_allowed_markup_and_text_is_written(parts):
         return
     body = body_of(document.rebuilt(unchanged(document)).data.decode())
 
-    assert "" == ALLOWED.sub("", body)
+    assert ALLOWED.sub("", body) == ""
 
 
 class _Balanced(HTMLParser):
@@ -148,7 +148,7 @@ def test_what_is_written_is_balanced_and_reads_the_same(source):
     checker = _Balanced()
     checker.feed(rebuilt.decode())
 
-    assert [] == checker.open
+    assert checker.open == []
     assert document.text == open_document(rebuilt).text
 
 
@@ -168,7 +168,7 @@ def test_what_is_written_is_balanced_and_reads_the_same(source):
     ],
 )
 def test_html_is_read_in_its_character_set(data, media_type):
-    assert "Señora\n" == open_document(data, media_type).text
+    assert open_document(data, media_type).text == "Señora\n"
 
 
 @pytest.mark.parametrize(
@@ -192,13 +192,13 @@ def test_a_tag_of_too_many_attributes_is_refused_unread(attribute):
         open_document(b"<html><body><p " + attributes + b">x")
 
     assert UnreadableKind.TOO_LARGE is caught.value.kind
-    assert 5 > time.process_time() - start
+    assert time.process_time() - start < 5
 
 
 def test_any_number_of_tags_may_have_some_attributes():
     tags = b'<p class="a" id=b style="x:y">text</p>' * 10_000
 
-    assert 50_000 == len(open_document(b"<html><body>" + tags).text)
+    assert len(open_document(b"<html><body>" + tags).text) == 50_000
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_no_html_takes_long(unit):
     with suppress(Unreadable):
         open_document(b"<p>" + unit * ((8 << 20) // len(unit)), "text/html")
 
-    assert 20 > time.process_time() - start
+    assert time.process_time() - start < 20
 
 
 def test_text_behind_the_body_stays_on_a_line_of_its_own():

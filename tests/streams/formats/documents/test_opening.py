@@ -148,7 +148,7 @@ def test_a_character_set_that_is_not_read_is_refused(charset):
 def test_base64_may_have_line_breaks_and_nothing_else():
     encoded = base64.encodebytes(RTF * 9).decode()
 
-    assert RTF * 9 == from_base64(encoded.replace("\n", "\r\n "))
+    assert from_base64(encoded.replace("\n", "\r\n ")) == RTF * 9
     for bad in (encoded + "*", encoded[:-2], "QQ=", "Señora", "A" * (65 << 20)):
         with pytest.raises(Unreadable):
             from_base64(bad)
@@ -180,4 +180,4 @@ def test_a_mutated_document_is_opened_and_written_or_refused(source, data):
         reopened = open_document(rebuilt.data, rebuilt.media_type)
 
         assert document.text.split() == reopened.text.split()
-    assert 10 > time.process_time() - start
+    assert time.process_time() - start < 10

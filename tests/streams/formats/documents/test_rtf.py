@@ -141,8 +141,8 @@ def test_no_place_of_a_document_hides_a_name(hybrid):
     result = scrubbed(document, hybrid)
     rebuilt = document.rebuilt(result)
 
-    assert 8 <= sum(each in document.text for each in MARKERS)
-    assert "application/rtf" == rebuilt.media_type
+    assert sum(each in document.text for each in MARKERS) >= 8
+    assert rebuilt.media_type == "application/rtf"
     assert not [each for each in MARKERS if each in rebuilt.data.decode()]
     assert result.text == open_document(rebuilt.data).text
 
@@ -155,7 +155,7 @@ def test_a_name_that_is_written_in_parts_is_one(name, hybrid):
     document = open_document(b"{\\rtf1 Mr. " + name + b" came.}")
     result = hybrid.deidentify(Document("-", document.text, RECORD))
 
-    assert "Mr. Qaxavel came." == document.text
+    assert document.text == "Mr. Qaxavel came."
     assert "xavel" not in document.rebuilt(result).data.decode()
 
 

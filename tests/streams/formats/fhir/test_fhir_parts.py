@@ -349,8 +349,8 @@ def test_a_binary_is_opened_once_however_many_attachments_refer_to_it():
     start = time.process_time()
     [part] = parts(bundle(sample("Patient"), document, binary))
 
-    assert 1000 == len(part.notes)
-    assert 5 > time.process_time() - start
+    assert len(part.notes) == 1000
+    assert time.process_time() - start < 5
 
 
 def test_documents_are_not_copied_beyond_a_limit():

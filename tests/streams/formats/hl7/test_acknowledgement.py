@@ -41,18 +41,18 @@ def test_an_answer_is_the_header_turned_round():
     msh, msa, end = answer(message()).decode().split("\r")
 
     own = re.sub(r"\|[0-9a-f]{20}\|", "|OWN|", msh)
-    assert (
+    assert own == (
         "MSH|^~\\&|PHI^9|STREAM|LAB^1.2.3^ISO|NORTH|20260304050607||ACK^R01^ACK|OWN"
         "|P|2.5.1"
-    ) == own
-    assert ("MSA|AA|ID-7", "") == (msa, end)
+    )
+    assert (msa, end) == ("MSA|AA|ID-7", "")
 
 
 def test_an_answer_is_read_by_another_library():
     parsed = hl7.parse(answer(message(), Refusal.NOT_STORED).decode())
 
-    assert ["AE", "ID-7"] == [str(parsed["MSA"][0][n]) for n in (1, 2)]
-    assert "207" == str(parsed["ERR"][0][3][0][0])
+    assert [str(parsed["MSA"][0][n]) for n in (1, 2)] == ["AE", "ID-7"]
+    assert str(parsed["ERR"][0][3][0][0]) == "207"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_character_of_two_bytes_one_of_which_looks_like_a_delimiter_is_whole()
     value = message(rest="||||||BIG-5").replace(b"NORTH", name.encode("big5"))
     header = Header.of(value)
 
-    assert (name, "") == header.sender.facility
+    assert header.sender.facility == (name, "")
     assert name in answer(value).decode("big5")
 
 
@@ -192,6 +192,6 @@ def test_senders_have_different_keys_and_a_sender_always_the_same():
         value = f"MSH|^~\\&|{application}|{facility}|C|D|1||ADT^A01|1|P|2.3\r"
         return Header.of(value.encode()).key
 
-    assert b"LAB^1.2.3^ISO|NORTH" == key("LAB^1.2.3^ISO", "NORTH")
+    assert key("LAB^1.2.3^ISO", "NORTH") == b"LAB^1.2.3^ISO|NORTH"
     names = [("A", "B"), ("A^B", ""), ("", "A^B"), ("A", "^B")]
     assert len(names) == len({key(*each) for each in names})

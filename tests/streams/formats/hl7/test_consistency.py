@@ -56,7 +56,7 @@ def test_the_names_of_the_fields_are_those_of_the_text(found, text):
     assert f"{kin[1]} {family}." in text
     assert kin[0] == family
     assert f"Dr. {doctor[1]} saw" in text
-    assert f"{family}^{given_}" == fields(found, "OBX")[5]
+    assert fields(found, "OBX")[5] == (f"{family}^{given_}")
     assert {family, given_}.isdisjoint({"Quellwright", "Mabelle"})
 
 
@@ -89,7 +89,7 @@ def test_years_of_birth_that_show_an_old_age_are_not_shown():
 
     [(found, _)] = deidentified(value, "safe-harbor")
 
-    assert "" == fields(found, "PID")[7]
+    assert fields(found, "PID")[7] == ""
 
 
 def test_every_note_of_a_generated_ward_is_the_text_of_its_part():
@@ -107,7 +107,7 @@ def test_every_note_of_a_generated_ward_is_the_text_of_its_part():
                 each.text for each in texts[:count]
             ]
             seen += count
-    assert 20 < seen
+    assert seen > 20
 
 
 PLACES = (("PID", 5, 0), ("PID", 5, 1), ("PID", 3, 0), ("PV1", 7, 1), ("NK1", 2, 0))
@@ -134,7 +134,7 @@ def test_values_of_a_generated_ward_are_the_same_in_fields_and_notes():
                         assert after in text.text
                         assert not occurs(before, again)
                         compared += 1
-    assert 100 < compared
+    assert compared > 100
 
 
 def component(content, name, number, at):

@@ -85,11 +85,11 @@ def test_reads_legal_maiden_and_alias_names():
         pid(f5="Example^Edith^Q^Jr^Mrs^^L~Sample^Edith^^^^^M", f9="Eddie^E")
     ).names
 
-    assert (
+    assert names == (
         Name("Example", "Edith", "Q", "Mrs", "Jr", "L"),
         Name("Sample", "Edith", use="M"),
         Name("Eddie", "E", use="A"),
-    ) == names
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_parts_a_name_that_was_sent_whole(whole, name):
 def test_the_own_and_the_partners_surname_are_names_as_well():
     names = said(pid(f5="Example&&Sample&&Muster^Edith")).names
 
-    assert ["Example", "Sample", "Muster"] == [each.family for each in names]
-    assert {"Edith"} == {each.given for each in names}
+    assert [each.family for each in names] == ["Example", "Sample", "Muster"]
+    assert {each.given for each in names} == {"Edith"}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_own_and_the_partners_surname_are_names_as_well():
     ],
 )
 def test_a_street_has_its_name_and_number(sad, street):
-    assert [street] == [each.street for each in said(pid(f11=sad)).addresses]
+    assert [each.street for each in said(pid(f11=sad)).addresses] == [street]
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_reads_addresses_of_the_patient_and_of_kin():
         "NK1|1|Example^Emil|SPO|3 Other Row",
     ).addresses
 
-    assert (
+    assert found == (
         Address("1 Row", "Flat 2", "Nowhere", "ZZ", "00000", "USA"),
         Address("9 Side St", city="There"),
         Address("3 Other Row"),
-    ) == found
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_reads_the_phones_of_kin_and_guarantor():
         pid(), "NK1|1||||555-0101|555-0102", "GT1|1|||||555-0103^^^g@example.org"
     )
 
-    assert ("555-0101", "555-0102", "555-0103") == found.phones
-    assert ("g@example.org",) == found.emails
+    assert found.phones == ("555-0101", "555-0102", "555-0103")
+    assert found.emails == ("g@example.org",)
 
 
 def test_reads_every_identifier_with_its_type_and_authority():
@@ -196,7 +196,7 @@ def test_reads_every_identifier_with_its_type_and_authority():
         "IN1|1" + "|" * 35 + "I1",
     ).ids
 
-    assert (
+    assert found == (
         Identifier("4711", "MR", "WARD"),
         Identifier("P2", "PT"),
         Identifier("P4", "PT"),
@@ -206,7 +206,7 @@ def test_reads_every_identifier_with_its_type_and_authority():
         Identifier("M1", "MR"),
         Identifier("V1", "VN"),
         Identifier("I1", "MB"),
-    ) == found
+    )
 
 
 def test_reads_kin_guarantor_insured_and_mother():
@@ -218,14 +218,14 @@ def test_reads_kin_guarantor_insured_and_mother():
         "IN1|1" + "|" * 15 + "Holder^Hal",
     ).kin
 
-    assert (
+    assert found == (
         Kin(Name("Sample", "Mary")),
         Kin(Name("Example", "Emil"), "SPO"),
         Kin(Name("Example", "Milo"), "SPO"),
         Kin(Name("Payer", "Pat")),
         Kin(Name("Payer", "Sam")),
         Kin(Name("Holder", "Hal")),
-    ) == found
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,10 @@ def test_reads_kin_guarantor_insured_and_mother():
 def test_reads_providers_from_every_declared_field(segment, field):
     line = f"{segment}{'|' * field}77^Healer^Hanna^H^^Dr~88^Other"
 
-    assert (Name("Healer", "Hanna", "H", "Dr"), Name("Other")) == said(
-        pid(), line
-    ).providers
+    assert said(pid(), line).providers == (
+        Name("Healer", "Hanna", "H", "Dr"),
+        Name("Other"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -263,7 +264,7 @@ def test_reads_those_who_interpreted_a_result(field, value, name):
 
 @pytest.mark.parametrize("bare", ["1234567", "HEALER77", "hhealer", "^^", "Room 4"])
 def test_an_identifier_alone_is_no_provider(bare):
-    assert () == said(pid(), f"PV1|||||||{bare}").providers
+    assert said(pid(), f"PV1|||||||{bare}").providers == ()
 
 
 def test_reads_facilities_and_employers():
@@ -274,8 +275,8 @@ def test_reads_facilities_and_employers():
         facility="HOSP",
     ).demographics
 
-    assert ("HOSP", "Invented General") == found.facilities
-    assert ("Example Works",) == found.employers
+    assert found.facilities == ("HOSP", "Invented General")
+    assert found.employers == ("Example Works",)
 
 
 @pytest.mark.parametrize("trigger", ["A40", "A34", "A36", "A39", "A47", "A18", "A30"])
@@ -284,17 +285,20 @@ def test_a_merge_names_the_prior_identifier(trigger):
         pid(), "MRG|0815^^^WARD^MR~9^^^X^SS|||0816|||Sample^E", trigger=trigger
     )
 
-    assert (PatientId("WARD", "0815"), PatientId("HOSP", "0816")) == group.prior
-    assert (Name("Sample", "E"),) == group.demographics.names
-    assert {"4711", "0815", "0816", "9"} == {
-        each.value for each in group.demographics.ids
+    assert group.prior == (PatientId("WARD", "0815"), PatientId("HOSP", "0816"))
+    assert group.demographics.names == (Name("Sample", "E"),)
+    assert {each.value for each in group.demographics.ids} == {
+        "4711",
+        "0815",
+        "0816",
+        "9",
     }
 
 
 def test_a_merge_into_oneself_is_none():
     group = group_of(pid(), "MRG|4711^^^WARD^MR")
 
-    assert ((), ()) == (group.prior, group.merged)
+    assert (group.prior, group.merged) == ((), ())
 
 
 @pytest.mark.parametrize("trigger", ["A37", "A43", "A44", "A45"])
@@ -302,14 +306,14 @@ def test_an_unlink_or_a_move_merges_nobody(trigger):
     """MRG of a move names another person, from whom something was moved."""
     group = group_of(pid(), "MRG|0815^^^WARD^MR|||0816", trigger=trigger)
 
-    assert ((), ()) == (group.prior, group.merged)
-    assert (PatientId("WARD", "4711"),) == group.keys
+    assert (group.prior, group.merged) == ((), ())
+    assert group.keys == (PatientId("WARD", "4711"),)
 
 
 def test_every_patient_of_a_message_has_what_follows_the_pid():
     first, second = groups_of("PID|||1", "NK1|1|One", "PID|||2", "NK1|1|Two")
 
-    assert ("1", "2") == (first.patient.id, second.patient.id)
+    assert (first.patient.id, second.patient.id) == ("1", "2")
     assert ((Kin(Name("One")),), (Kin(Name("Two")),)) == (
         first.demographics.kin,
         second.demographics.kin,
@@ -319,8 +323,8 @@ def test_every_patient_of_a_message_has_what_follows_the_pid():
 def test_what_precedes_the_first_pid_is_of_that_patient():
     first, second = groups_of("NTE|1||before", "PID|||1", "PID|||2")
 
-    assert ["PID", "NTE"] == [each.name for each in first.segments]
-    assert ["PID"] == [each.name for each in second.segments]
+    assert [each.name for each in first.segments] == ["PID", "NTE"]
+    assert [each.name for each in second.segments] == ["PID"]
 
 
 @pytest.mark.parametrize(

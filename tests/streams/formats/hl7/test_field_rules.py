@@ -59,7 +59,7 @@ def test_every_field_of_the_standard_has_a_rule_or_its_segment_is_removed(versio
         if segment not in RULES.removed and number not in rules.get(segment, {})
     ]
 
-    assert [] == without
+    assert without == []
 
 
 @pytest.mark.parametrize("version", OF_LIBRARY)
@@ -74,7 +74,7 @@ def test_the_data_type_of_every_field_is_that_of_the_standard(version):
         and type_ != _in_version(types[segment, number], _numbers(version))
     ]
 
-    assert [] == wrong
+    assert wrong == []
 
 
 @pytest.mark.parametrize("version", OF_LIBRARY)
@@ -92,7 +92,7 @@ def test_every_component_of_every_data_type_is_stated(version):
         and RULES._types[type_][-1] != "..."
     }
 
-    assert {} == short
+    assert short == {}
 
 
 def test_no_segment_is_both_removed_and_ruled():
@@ -127,7 +127,7 @@ def test_a_site_adds_rules_for_its_own_segments(tmp_path):
 
     rules = Rules.with_file(file).of("2.3")
 
-    assert "ZPD-2" == rules["ZPD"][2].place
+    assert rules["ZPD"][2].place == "ZPD-2"
     assert rules["ZPD"][2].holds([Action.ID])
     assert rules["PID"] == RULES.of("2.3")["PID"]
 

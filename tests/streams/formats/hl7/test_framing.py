@@ -20,25 +20,25 @@ def code_of(value):
 def test_takes_every_line_end(end):
     value = end.join([MSH, "PID|1", "OBX|1", ""]).encode()
 
-    assert [f"{MSH}\rPID|1\rOBX|1"] == messages_of(value)
+    assert messages_of(value) == [f"{MSH}\rPID|1\rOBX|1"]
 
 
 def test_takes_off_the_frame_of_mllp():
     value = f"\x0b{MSH}\rPID|1\r\x1c\r".encode()
 
-    assert [f"{MSH}\rPID|1"] == messages_of(value)
+    assert messages_of(value) == [f"{MSH}\rPID|1"]
 
 
 def test_parts_several_frames():
     value = f"\x0b{MSH}\rPID|1\x1c\r\x0b{MSH}\rPID|2\x1c\r".encode()
 
-    assert [f"{MSH}\rPID|1", f"{MSH}\rPID|2"] == messages_of(value)
+    assert messages_of(value) == [f"{MSH}\rPID|1", f"{MSH}\rPID|2"]
 
 
 def test_parts_the_messages_of_a_batch_and_leaves_its_envelope():
     lines = ["FHS|^~\\&", "BHS|^~\\&", MSH, "PID|1", MSH, "PID|2", "BTS|2", "FTS"]
 
-    assert [f"{MSH}\rPID|1", f"{MSH}\rPID|2"] == messages_of("\r".join(lines).encode())
+    assert messages_of("\r".join(lines).encode()) == [f"{MSH}\rPID|1", f"{MSH}\rPID|2"]
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_refuses_a_batch_in_several_character_sets(first, second):
     one, other = (WITH_CHARSET.format(each) for each in (first, second))
     text = f"{other}\rPID|Zo\xeb".encode()
 
-    assert "undecodable" == code_of(f"{one}\rPID|1\r".encode() + text)
-    assert [f"{one}\rPID|1", other] == messages_of(f"{one}\rPID|1\r{other}".encode())
+    assert code_of(f"{one}\rPID|1\r".encode() + text) == "undecodable"
+    assert messages_of(f"{one}\rPID|1\r{other}".encode()) == [f"{one}\rPID|1", other]
 
 
 def test_a_byte_order_mark_counts_more_than_what_messages_name():
     one, other = (WITH_CHARSET.format(each) for each in ("8859/1", "8859/5"))
     text = f"{one}\rPID|Zoë\r{other}\rPID|Zoë"
 
-    assert 2 == len(messages_of(codecs.BOM_UTF8 + text.encode()))
+    assert len(messages_of(codecs.BOM_UTF8 + text.encode())) == 2
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_byte_order_mark_counts_more_than_what_messages_name():
 def test_a_byte_order_mark_names_the_character_set(mark, encoding):
     text = f"{MSH}\rPID|Zoë"
 
-    assert [text] == messages_of(mark + text.encode(encoding))
+    assert messages_of(mark + text.encode(encoding)) == [text]
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,14 @@ def test_a_byte_order_mark_names_the_character_set(mark, encoding):
 def test_msh_18_names_the_character_set(named, codec):
     text = f"{WITH_CHARSET.format(named)}\rPID|Zoë"
 
-    assert [text] == messages_of(text.encode(codec))
+    assert messages_of(text.encode(codec)) == [text]
 
 
 @pytest.mark.parametrize("named", ["", "UNICODE UTF-8", "NOT IN THE TABLE"])
 def test_refuses_bytes_that_are_not_of_the_character_set(named):
-    assert "undecodable" == code_of(
-        f"{WITH_CHARSET.format(named)}\rPID|Zoë".encode("latin-1")
+    assert (
+        code_of(f"{WITH_CHARSET.format(named)}\rPID|Zoë".encode("latin-1"))
+        == "undecodable"
     )
 
 
@@ -103,7 +104,7 @@ def test_refuses_bytes_that_are_not_of_the_character_set(named):
     "value", [b"", b"\r\n", b"PID|1\rMSH|^~\\&|", b"FHS|^~\\&\rFTS|0", b"MS", b"MSH"]
 )
 def test_refuses_what_holds_no_message(value):
-    assert "bad_msh" == code_of(value)
+    assert code_of(value) == "bad_msh"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_refuses_what_holds_no_message(value):
 def test_a_line_that_begins_no_segment_continues_the_last(line):
     value = f"{MSH}\rOBX|1|TX|||Seen,\n{line}||F\rNTE|1".encode()
 
-    assert [f"{MSH}\rOBX|1|TX|||Seen,\n{line}||F\rNTE|1"] == messages_of(value)
+    assert messages_of(value) == [f"{MSH}\rOBX|1|TX|||Seen,\n{line}||F\rNTE|1"]
 
 
 def test_lines_that_continue_a_segment_take_no_long_time():
@@ -120,4 +121,4 @@ def test_lines_that_continue_a_segment_take_no_long_time():
     [found] = messages_of(f"{MSH}\rNTE|1||a".encode() + b"\nx" * 1_000_000)
 
     assert found.endswith("a" + "\nx" * 1_000_000)
-    assert 5 > time.process_time() - start
+    assert time.process_time() - start < 5

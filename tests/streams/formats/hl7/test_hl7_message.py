@@ -59,7 +59,7 @@ def test_what_is_no_escape_sequence_stays(raw):
 
 
 def test_a_stray_escape_character_does_not_hide_a_sequence():
-    assert "a \\ b\nc \\ d" == unescape(r"a \ b\.br\c \ d", USUAL)
+    assert unescape(r"a \ b\.br\c \ d", USUAL) == "a \\ b\nc \\ d"
 
 
 @given(st.text(alphabet="ab|^~\\&\n é"))
@@ -80,51 +80,51 @@ def test_reads_components_subcomponents_and_repetitions_by_number():
 
     first, second = pid.repetitions(3)
 
-    assert ("a", "b", "X", "Y") == (
+    assert (
         part(first, 1),
         part(first, 2),
         part(first, 4),
         part(first, 4, 2),
-    )
-    assert ("c", "") == (part(second, 1), part(second, 9))
-    assert "d" == pid.value(5)
+    ) == ("a", "b", "X", "Y")
+    assert (part(second, 1), part(second, 9)) == ("c", "")
+    assert pid.value(5) == "d"
 
 
 def test_msh_fields_are_counted_from_the_separator():
     (msh,) = segments_of(MSH)
 
-    assert ("APP", "ID") == (msh.value(3), msh.value(10))
+    assert (msh.value(3), msh.value(10)) == ("APP", "ID")
 
 
 def test_a_field_that_is_not_wanted_or_not_there_is_empty():
     _, pid = segments_of(MSH, "PID|1|two")
 
-    assert ("", (), ()) == (pid.value(2), pid.repetitions(3), pid.lines(99))
+    assert (pid.value(2), pid.repetitions(3), pid.lines(99)) == ("", (), ())
 
 
 def test_a_null_says_nothing():
     _, pid = segments_of(MSH, 'PID|||""~a^""||""')
 
-    assert [(("a",), ("",))] == list(pid.repetitions(3))
-    assert ("",) == pid.lines(5)
+    assert list(pid.repetitions(3)) == [(("a",), ("",))]
+    assert pid.lines(5) == ("",)
 
 
 def test_lines_keep_separators_that_were_not_escaped():
     _, pid = segments_of(MSH, r"PID|||||5^5 & 6~x\T\y")
 
-    assert ("5^5 & 6", "x&y") == pid.lines(5)
+    assert pid.lines(5) == ("5^5 & 6", "x&y")
 
 
 def test_equal_fields_of_several_segments_are_all_read():
     found = segments_of(MSH, "PID|||a", "PID|||a||a", "PID|||b")
 
-    assert ["a", "a", "b"] == [each.value(3) for each in found[1:]]
+    assert [each.value(3) for each in found[1:]] == ["a", "a", "b"]
 
 
 def test_leaves_segments_that_are_not_wanted():
     found = segments_of(MSH, "ZZ1|x", "PIDX|x", "PID^x", "PID", "ZZZ|y")
 
-    assert ["MSH", "PID", "ZZZ"] == [each.name for each in found]
+    assert [each.name for each in found] == ["MSH", "PID", "ZZZ"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_leaves_segments_that_are_not_wanted():
 def test_takes_the_delimiters_that_msh_declares(msh, pid):
     segment = segments_of(msh, pid)[1]
 
-    assert [(("a",), ("b", "c")), (("d",),)] == list(segment.repetitions(3))
+    assert list(segment.repetitions(3)) == [(("a",), ("b", "c")), (("d",),)]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_refuses_delimiters_that_cannot_be_told(msh):
     with pytest.raises(InvalidRecord) as caught:
         segments_of(msh, "PID|||ZZMARKER")
 
-    assert "bad_msh" == caught.value.code
+    assert caught.value.code == "bad_msh"
     assert "MSH-" in caught.value.reason
     assert "ZZMARKER" not in caught.value.reason
 

@@ -43,7 +43,7 @@ def test_takes_the_trigger_of_evn_where_msh_names_none():
 
 
 def test_takes_an_oru_without_a_trigger():
-    assert "ORU" == str(event("ORU"))
+    assert str(event("ORU")) == "ORU"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_refuses_every_other(other):
     with pytest.raises(InvalidRecord) as caught:
         event(other)
 
-    assert "unknown_event" == caught.value.code
+    assert caught.value.code == "unknown_event"
 
 
 def test_refuses_a_header_without_an_event():

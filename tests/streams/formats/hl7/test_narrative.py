@@ -21,42 +21,42 @@ def texts(*lines):
 
 @pytest.mark.parametrize("kind", ["TX", "FT"])
 def test_a_text_stands_under_its_heading(kind):
-    assert ["History:\nSeen in clinic."] == texts(
-        f"OBX|1|{kind}|1^History||Seen in clinic."
-    )
+    assert texts(f"OBX|1|{kind}|1^History||Seen in clinic.") == [
+        "History:\nSeen in clinic."
+    ]
 
 
 def test_a_short_string_stands_beside_its_heading():
-    assert ["Colour: blue\nnameless"] == texts(
-        "OBX|1|ST|1^Colour||blue", "OBX|2|ST|||nameless"
-    )
+    assert texts("OBX|1|ST|1^Colour||blue", "OBX|2|ST|||nameless") == [
+        "Colour: blue\nnameless"
+    ]
 
 
 def test_repetitions_and_escaped_breaks_are_lines():
-    assert ["H:\none\ntwo\nthree"] == texts(r"OBX|1|FT|1^H||one~two\.br\three")
+    assert texts(r"OBX|1|FT|1^H||one~two\.br\three") == ["H:\none\ntwo\nthree"]
 
 
 def test_a_run_of_the_same_heading_says_it_once():
-    assert ["H:\none\ntwo\nG:\nthree"] == texts(
-        "OBX|1|TX|1^H||one", "OBX|2|TX|1^H||two", "OBX|3|TX|2^G||three"
-    )
+    assert texts("OBX|1|TX|1^H||one", "OBX|2|TX|1^H||two", "OBX|3|TX|2^G||three") == [
+        "H:\none\ntwo\nG:\nthree"
+    ]
 
 
 @pytest.mark.parametrize(
     ("obx_3", "heading"), [("1^H^L^2^G", "H"), ("1^^L^2^G", "G"), ("H", "H")]
 )
 def test_the_heading_is_the_name_of_the_observation(obx_3, heading):
-    assert [f"{heading}:\none"] == texts(f"OBX|1|TX|{obx_3}||one")
+    assert texts(f"OBX|1|TX|{obx_3}||one") == [f"{heading}:\none"]
 
 
 def test_separators_that_were_not_escaped_are_text():
-    assert ["5^5 & 6 ^ 7"] == texts("OBX|1|TX|||5^5 & 6 ^ 7")
+    assert texts("OBX|1|TX|||5^5 & 6 ^ 7") == ["5^5 & 6 ^ 7"]
 
 
 def test_comments_stand_where_they_were_said():
-    assert ["before\nH:\none\nafter\ntwice"] == texts(
-        "NTE|1||before", "OBX|1|TX|1^H||one", "NTE|1||after~twice"
-    )
+    assert texts("NTE|1||before", "OBX|1|TX|1^H||one", "NTE|1||after~twice") == [
+        "before\nH:\none\nafter\ntwice"
+    ]
 
 
 def test_a_comment_before_the_patient_is_kept():
@@ -65,7 +65,7 @@ def test_a_comment_before_the_patient_is_kept():
 
     (note,) = narrative_of(group, Event("ORU", "R01"), "C1", "", "0.0").notes
 
-    assert "early" == note.text
+    assert note.text == "early"
 
 
 def test_every_report_is_a_note_of_its_own():
@@ -76,18 +76,18 @@ def test_every_report_is_a_note_of_its_own():
         "OBX|1|TX|||two",
     ).notes
 
-    assert ("F1/C1.0.0.1", "11506-3", "2024-02-28T08:00:00", "one") == (
+    assert (
         first.note_id,
         first.note_type,
         first.written_at,
         first.text,
-    )
-    assert ("P2/C1.0.0.2", "2", "2024-02-29T00:00:00", "two") == (
+    ) == ("F1/C1.0.0.1", "11506-3", "2024-02-28T08:00:00", "one")
+    assert (
         second.note_id,
         second.note_type,
         second.written_at,
         second.text,
-    )
+    ) == ("P2/C1.0.0.2", "2", "2024-02-29T00:00:00", "two")
 
 
 def test_a_document_is_named_by_txa():
@@ -95,39 +95,39 @@ def test_a_document_is_named_by_txa():
         "TXA|1|DS|TX|20240227||20240228101500||||||D7^APP", "OBX|1|TX|||Discharged."
     ).notes
 
-    assert ("D7/C1.0.0.1", "DS", "2024-02-28T10:15:00") == (
+    assert (
         note.note_id,
         note.note_type,
         note.written_at,
-    )
+    ) == ("D7/C1.0.0.1", "DS", "2024-02-28T10:15:00")
 
 
 def test_without_a_header_the_message_names_time_and_type():
     (note,) = narrative("OBX|1|TX|||one").notes
 
-    assert ("C1.0.0.0", "ORU_R01", "2024-03-01T09:30:00") == (
+    assert (
         note.note_id,
         note.note_type,
         note.written_at,
-    )
+    ) == ("C1.0.0.0", "ORU_R01", "2024-03-01T09:30:00")
 
 
 def test_a_type_of_free_text_is_left_aside():
     (note,) = narrative("OBR|1|||letter about Edith", "OBX|1|TX|||one").notes
 
-    assert "ORU_R01" == note.note_type
+    assert note.note_type == "ORU_R01"
 
 
 def test_a_time_that_cannot_be_is_left_aside():
     (note,) = narrative("OBR|1||||||00000000", "OBX|1|TX|||one").notes
 
-    assert "2024-03-01T09:30:00" == note.written_at
+    assert note.written_at == "2024-03-01T09:30:00"
 
 
 def test_orders_of_one_number_give_notes_of_different_ids():
     notes = narrative(*["OBR|1||F1", "OBX|1|TX|||same"] * 3).notes
 
-    assert 3 == len({note.note_id for note in notes})
+    assert len({note.note_id for note in notes}) == 3
 
 
 def test_counts_what_is_no_narrative():
@@ -139,9 +139,9 @@ def test_counts_what_is_no_narrative():
         "OBX|5|ZZMARKER|||x",
     )
 
-    assert ((), {"NM": 2, "CE": 1, "?": 1}) == (found.notes, dict(found.skipped))
+    assert (found.notes, dict(found.skipped)) == ((), {"NM": 2, "CE": 1, "?": 1})
 
 
 @pytest.mark.parametrize("blank", ["", " ", "~~", r"\.br\ ", '""'])
 def test_blank_text_is_no_note(blank):
-    assert [] == texts("OBR|1||F1|H", f"OBX|1|TX|1^H||{blank}", f"NTE|1||{blank}")
+    assert texts("OBR|1||F1|H", f"OBX|1|TX|1^H||{blank}", f"NTE|1||{blank}") == []

@@ -214,7 +214,7 @@ def test_every_real_message_is_read_as_by_python_hl7():
     for value in values:
         assert_agrees(value)
 
-    assert 1500 < len(values)
+    assert len(values) > 1500
 
 
 @corpus
@@ -230,7 +230,7 @@ def test_real_messages_when_mutated_are_read_as_by_python_hl7():
 
 def test_python_hl7_finds_the_same_fields_in_a_whole_message():
     """The reference above splits messages into fields as the fast path does."""
-    assert 30 < fields_that_agree(f"{RICH}\rNTE|1|| |\rZZZ|1\rPIDX|1\rNTE")
+    assert fields_that_agree(f"{RICH}\rNTE|1|| |\rZZZ|1\rPIDX|1\rNTE") > 30
 
 
 @corpus
@@ -240,7 +240,7 @@ def test_python_hl7_finds_the_same_fields_in_real_messages():
 
     count = sum(map(fields_that_agree, chain.from_iterable(map(readable, values))))
 
-    assert 20_000 < count
+    assert count > 20_000
 
 
 def fields_that_agree(text):

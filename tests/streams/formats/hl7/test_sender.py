@@ -36,7 +36,7 @@ def test_an_other_separator_gives_the_same_key():
     ],
 )
 def test_the_key_of_a_record_is_the_sender_of_its_first_message(value):
-    assert b"LAB^1.2.3^ISO|NORTH" == sender_key(value)
+    assert sender_key(value) == b"LAB^1.2.3^ISO|NORTH"
 
 
 def test_the_key_is_utf_8_whatever_the_message_is_in():

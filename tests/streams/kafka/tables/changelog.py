@@ -109,7 +109,7 @@ def held_by_another_process(folder, identity="topic-1"):
         [sys.executable, "-c", HOLD, folder, identity], stdout=subprocess.PIPE
     )
     try:
-        assert b"open\n" == holder.stdout.readline()
+        assert holder.stdout.readline() == b"open\n"
         yield holder.pid
     finally:
         holder.kill()

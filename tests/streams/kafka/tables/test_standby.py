@@ -31,9 +31,9 @@ def assignment(members, partitions):
 @pytest.mark.parametrize("members", range(1, 7))
 def test_shares_are_those_of_the_range_assignor(members):
     for partitions in range(15):
-        assert [*assignment(range(members), partitions).values()] == [
+        assert [
             [*share(position, members, partitions)] for position in range(members)
-        ]
+        ] == [*assignment(range(members), partitions).values()]
 
 
 @pytest.mark.parametrize("losses", [0, 1, 2, 3])
@@ -176,7 +176,7 @@ def test_without_the_range_assignor_nothing_is_copied(settings, group, opened, c
 
     turn_until(lambda: group.assigned() and "not range" in caplog.text, standby)
 
-    assert set() == copied(table)
+    assert copied(table) == set()
 
 
 def test_an_unreachable_cluster_neither_stops_nor_delays_the_loop(

@@ -53,7 +53,7 @@ def write(store, rows, next_offset, *, is_current=True):
 def test_starts_at_zero(opened):
     store = opened()
 
-    assert (0, 0) == (store.next_offset, store.rows)
+    assert (store.next_offset, store.rows) == (0, 0)
 
 
 def test_resumes_from_the_offset_written_with_the_data(opened):
@@ -64,22 +64,22 @@ def test_resumes_from_the_offset_written_with_the_data(opened):
 
     store = opened()
 
-    assert 12 == store.next_offset
-    assert [None, b"2"] == [store.get(b"a"), store.get(b"b")]
+    assert store.next_offset == 12
+    assert [store.get(b"a"), store.get(b"b")] == [None, b"2"]
 
 
 def test_the_last_value_of_a_key_counts(opened):
     store = opened()
     store.write([(b"a", b"1"), (b"a", None), (b"a", b"2")], 3, is_current=False)
 
-    assert b"2" == store.get(b"a")
+    assert store.get(b"a") == b"2"
 
 
 def test_an_empty_value_is_not_a_deletion(opened):
     store = opened()
     write(store, {b"a": b""}, 1)
 
-    assert b"" == store.get(b"a")
+    assert store.get(b"a") == b""
 
 
 def test_rows_are_scanned_by_prefix_in_the_order_of_bytes(opened):
@@ -88,11 +88,11 @@ def test_rows_are_scanned_by_prefix_in_the_order_of_bytes(opened):
         store, {b"b\xff": b"3", b"a": b"0", b"c": b"4", b"b\x00": b"2", b"b": b"1"}, 5
     )
 
-    assert [(b"b", b"1"), (b"b\x00", b"2"), (b"b\xff", b"3")] == [*store.scan(b"b")]
-    assert 5 == len([*store.scan(b"")])
-    assert [(b"b\xff", b"3")] == [*store.scan(b"b", b"b\x01")]
-    assert 3 == len([*store.scan(b"b", b"a")])
-    assert [(b"c", b"4")] == [*store.scan(b"", b"b\xff\x00")]
+    assert [*store.scan(b"b")] == [(b"b", b"1"), (b"b\x00", b"2"), (b"b\xff", b"3")]
+    assert len([*store.scan(b"")]) == 5
+    assert [*store.scan(b"b", b"b\x01")] == [(b"b\xff", b"3")]
+    assert len([*store.scan(b"b", b"a")]) == 3
+    assert [*store.scan(b"", b"b\xff\x00")] == [(b"c", b"4")]
 
 
 def test_rows_that_change_during_a_scan_are_seen_as_they_were(opened):
@@ -102,7 +102,7 @@ def test_rows_that_change_during_a_scan_are_seen_as_they_were(opened):
     next(scan)
     write(store, {b"b": None, b"c": b"1"}, 4)
 
-    assert [(b"b", b"1")] == [*scan]
+    assert [*scan] == [(b"b", b"1")]
 
 
 def test_an_offset_without_rows_is_kept_as_well(opened):
@@ -112,7 +112,7 @@ def test_an_offset_without_rows_is_kept_as_well(opened):
     store.reach(6, is_current=True)
     store.close()
 
-    assert 7 == opened().next_offset
+    assert opened().next_offset == 7
 
 
 def test_a_process_that_dies_has_both_rows_and_offset_or_neither(opened, tmp_path):
@@ -131,7 +131,7 @@ def test_a_process_that_dies_has_both_rows_and_offset_or_neither(opened, tmp_pat
         tmp_path / "killed", "topic-1", oldest=WEEK, clock=lambda: 1e6
     )
 
-    assert (5, b"1", None) == (again.next_offset, again.get(b"a"), again.get(b"b"))
+    assert (again.next_offset, again.get(b"a"), again.get(b"b")) == (5, b"1", None)
 
 
 def test_a_store_of_another_topic_is_refused(opened):
@@ -157,7 +157,7 @@ def test_a_store_of_the_previous_version_is_refused_and_can_be_dropped(
         opened()
 
     drop_store(tmp_path / "t")
-    assert 0 == opened().next_offset
+    assert opened().next_offset == 0
 
 
 def test_a_store_that_may_have_missed_deletions_is_refused(opened, clock):
@@ -194,7 +194,7 @@ def test_a_damaged_store_is_refused_and_can_be_dropped(opened, tmp_path, pattern
         [opened().get(b"%d" % n) for n in range(2000)]
 
     drop_store(tmp_path / "t")
-    assert 0 == opened().next_offset
+    assert opened().next_offset == 0
 
 
 def test_damage_is_found_by_reads_and_by_scans(opened, tmp_path):
@@ -261,10 +261,10 @@ def test_too_few_open_files_are_no_damage(opened):
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
-    assert {StorageFailed} == found
+    assert found == {StorageFailed}
     assert "ulimit -n" in text
     store = opened()
-    assert (5, b"1") == (store.next_offset, store.get(b"a"))
+    assert (store.next_offset, store.get(b"a")) == (5, b"1")
 
 
 def test_a_folder_that_is_a_file_is_named_and_kept(opened, tmp_path):
@@ -273,7 +273,7 @@ def test_a_folder_that_is_a_file_is_named_and_kept(opened, tmp_path):
     with pytest.raises(StorageFailed, match="set state_dir to a folder"):
         opened()
 
-    assert b"mine" == (tmp_path / "t").read_bytes()
+    assert (tmp_path / "t").read_bytes() == b"mine"
 
 
 def test_the_folder_of_a_store_is_closed_to_others(opened, tmp_path):
@@ -282,7 +282,7 @@ def test_the_folder_of_a_store_is_closed_to_others(opened, tmp_path):
         if before is not None:
             (tmp_path / "t").chmod(before)
         opened().close()
-        assert 0o700 == (tmp_path / "t").stat().st_mode & 0o777
+        assert (tmp_path / "t").stat().st_mode & 0o777 == 0o700
 
 
 def test_absent_folders_above_are_made_for_their_owner_alone(tmp_path, clock):
@@ -290,7 +290,7 @@ def test_absent_folders_above_are_made_for_their_owner_alone(tmp_path, clock):
     PartitionStore(folder, "topic-1", oldest=WEEK, clock=clock).close()
 
     made = (folder, *folder.parents[:3])
-    assert {0o700} == {each.stat().st_mode & 0o777 for each in made}
+    assert {each.stat().st_mode & 0o777 for each in made} == {0o700}
 
 
 def test_errors_do_not_show_keys(opened):
@@ -311,7 +311,7 @@ def test_a_store_that_another_process_holds_is_waited_for_not_deleted(tmp_path):
         assert pid == holder(folder)
 
     store = PartitionStore(folder, "topic-1", oldest=1e9)
-    assert 7 == store.next_offset
+    assert store.next_offset == 7
     assert os.getpid() == holder(folder)
     store.close()
     assert holder(folder) is None
@@ -329,13 +329,13 @@ def test_a_folder_under_a_living_owner_is_never_deleted(tmp_path):
     own = PartitionStore(folder, "topic-1", oldest=1e9)
     with pytest.raises(StateLocked, match="this process"):
         drop_store(folder)
-    assert b"1" == own.get(b"a")
+    assert own.get(b"a") == b"1"
     # Its lock is still there.
     with pytest.raises(AssertionError), held_by_another_process(folder):
         pass
     own.close()
     drop_store(folder)
-    assert ["LOCK"] == [each.name for each in folder.iterdir()]
+    assert [each.name for each in folder.iterdir()] == ["LOCK"]
 
 
 def fill(store):
@@ -365,7 +365,7 @@ def test_a_disk_that_is_full_is_named_and_nothing_is_deleted(tmp_path):
 
         store = PartitionStore(folder, "topic-1", oldest=1e9)
         assert 5 <= store.next_offset < 12
-        assert b"1" == store.get(b"a")
+        assert store.get(b"a") == b"1"
         store.close()
 
 
@@ -401,7 +401,7 @@ def test_a_limit_of_size_is_a_full_disk(tmp_path):
     assert f"File too large in {folder}" in done.stdout
     assert "LimitFSIZE" in done.stdout
     store = PartitionStore(folder, "topic-1", oldest=1e9)
-    assert (5, b"1") == (store.next_offset, store.get(b"a"))
+    assert (store.next_offset, store.get(b"a")) == (5, b"1")
 
 
 class RocksError(Exception):
@@ -423,7 +423,7 @@ def test_what_a_full_disk_refused_is_read_again(opened, monkeypatch):
     store.close()
 
     store = opened()
-    assert (5, b"1", None) == (store.next_offset, store.get(b"a"), store.get(b"b"))
+    assert (store.next_offset, store.get(b"a"), store.get(b"b")) == (5, b"1", None)
 
 
 def test_a_full_disk_is_no_damage(opened, monkeypatch):
@@ -458,13 +458,13 @@ def test_a_purge_removes_what_was_deleted_from_the_files(opened, tmp_path):
 
     purge(store)
 
-    assert [] == found_in(tmp_path / "t", b"ZZMARKER")
-    assert [] == found_in(tmp_path / "t", b"ZZKEY")
-    assert [] == found_in(tmp_path / "t", b"ZZKEY".hex().upper().encode())
+    assert found_in(tmp_path / "t", b"ZZMARKER") == []
+    assert found_in(tmp_path / "t", b"ZZKEY") == []
+    assert found_in(tmp_path / "t", b"ZZKEY".hex().upper().encode()) == []
     assert rows == dict(store.scan(b""))
-    assert 7 == store.next_offset
+    assert store.next_offset == 7
     store.close()
-    assert [] == found_in(tmp_path / "t", b"ZZMARKER")
+    assert found_in(tmp_path / "t", b"ZZMARKER") == []
 
 
 def found_in(folder, marker):
@@ -487,7 +487,7 @@ def test_a_purge_is_done_by_the_next_owner_of_the_files(opened, tmp_path):
     purge(store)
     store.close()
 
-    assert [] == found_in(tmp_path / "t", b"ZZMARKER")
+    assert found_in(tmp_path / "t", b"ZZMARKER") == []
     store = opened()
     store.purge()
     assert store._purging is None
@@ -511,7 +511,7 @@ def test_a_purge_that_fails_is_tried_again(opened, monkeypatch):
     purge(store)
     store._purging.join()
 
-    assert 2 == len(merged)
+    assert len(merged) == 2
 
 
 def error_of(text, folder):

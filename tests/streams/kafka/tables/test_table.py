@@ -60,7 +60,7 @@ def test_a_restored_table_holds_the_last_value_of_each_key(opened, owner):
     assert {
         b"%d" % n: b"first" if n % 2 else b"" for n in range(3000) if n % 3
     } == rows_of(table, 1)
-    assert 10 == len(rows_of(table, 2))
+    assert len(rows_of(table, 2)) == 10
 
 
 def test_rows_of_aborted_transactions_never_appear(opened, owner):
@@ -70,7 +70,7 @@ def test_rows_of_aborted_transactions_never_appear(opened, owner):
 
     table = take_over(opened(), [0])
 
-    assert {b"a": b"1"} == rows_of(table, 0)
+    assert rows_of(table, 0) == {b"a": b"1"}
 
 
 @pytest.mark.parametrize("is_committed", [True, False])
@@ -84,8 +84,8 @@ def test_an_open_transaction_is_waited_for_before_a_partition_is_settled(
     until(table.ready, [0])
     table.settle([0])
     for _ in range(10):
-        assert [] == table.settled()
-    assert {b"a": b"1"} == rows_of(table, 0)
+        assert table.settled() == []
+    assert rows_of(table, 0) == {b"a": b"1"}
 
     if is_committed:
         owner.commit()
@@ -93,7 +93,7 @@ def test_an_open_transaction_is_waited_for_before_a_partition_is_settled(
         owner.abort()
 
     until(table.settled, [0])
-    assert {b"a": b"2" if is_committed else b"1"} == rows_of(table, 0)
+    assert rows_of(table, 0) == {b"a": b"2" if is_committed else b"1"}
 
 
 def test_a_partition_is_not_written_before_it_is_settled(opened, owner):
@@ -113,7 +113,7 @@ def test_the_owner_reads_nothing_back_of_what_it_writes(opened, owner):
     for n in range(5):
         table.write(0, {b"a": b"%d" % n}, owner.commit(0, [(b"a", b"%d" % n)]))
 
-    assert {b"a": b"4"} == rows_of(table, 0)
+    assert rows_of(table, 0) == {b"a": b"4"}
     assert not table._followed
 
 
@@ -131,7 +131,7 @@ def test_after_an_unknown_outcome_committed_rows_are_read(
 
     table.reread()
 
-    assert [] == table.settled()
+    assert table.settled() == []
     new = {b"a": b"2", b"b": b"2"} if is_committed else {b"a": b"1"}
     assert new == rows_of(table, 0)
     table.write(0, {b"c": b"3"}, Owner(settings).commit(0, [(b"c", b"3")]))
@@ -151,7 +151,7 @@ def test_nothing_is_written_while_an_outcome_is_unknown(opened, owner, monkeypat
     monkeypatch.undo()
     owner.commit()
     table.reread()
-    assert {b"a": b"1"} == rows_of(table, 0)
+    assert rows_of(table, 0) == {b"a": b"1"}
 
 
 def test_a_reread_does_not_wait_for_the_transaction_of_a_dead_owner(
@@ -163,13 +163,13 @@ def test_a_reread_does_not_wait_for_the_transaction_of_a_dead_owner(
     table.open([1])
     until(table.ready, [1])
     table.settle([1])
-    assert [] == table.settled()
+    assert table.settled() == []
     table.write(0, {b"a": b"1"}, owner.commit(0, [(b"a", b"1")]))
 
     table.reread()
 
     table.write(0, {b"a": b"2"}, owner.commit(0, [(b"a", b"2")]))
-    assert [] == table.settled()
+    assert table.settled() == []
     Owner(settings, "dead")
     until(table.settled, [1])
 
@@ -195,7 +195,7 @@ def test_a_partition_is_taken_over_although_the_cluster_did_not_answer_at_first(
             answer()
         until(answer, [0])
 
-    assert {b"a": b"1"} == rows_of(table, 0)
+    assert rows_of(table, 0) == {b"a": b"1"}
 
 
 def test_a_crash_between_commit_and_write_is_repaired_from_the_changelog(opened, owner):
@@ -204,7 +204,7 @@ def test_a_crash_between_commit_and_write_is_repaired_from_the_changelog(opened,
     owner.commit(0, [(b"a", b"2"), (b"b", b"2")])
     table.close()
 
-    assert {b"a": b"2", b"b": b"2"} == rows_of(take_over(opened(), [0]), 0)
+    assert rows_of(take_over(opened(), [0]), 0) == {b"a": b"2", b"b": b"2"}
 
 
 def test_a_killed_worker_reads_again_what_it_had_not_flushed(opened, owner):
@@ -218,7 +218,7 @@ def test_a_killed_worker_reads_again_what_it_had_not_flushed(opened, owner):
     table.open([0])
     until(table.ready, [0])
 
-    assert b"2" == table.get(0, b"a")
+    assert table.get(0, b"a") == b"2"
 
 
 def test_a_warm_table_reads_the_rest_alone(opened, owner, monkeypatch):
@@ -229,8 +229,8 @@ def test_a_warm_table_reads_the_rest_alone(opened, owner, monkeypatch):
 
     table = take_over(opened(), [0])
 
-    assert [b"0", b"1"] == read
-    assert (b"2", 99) == (table.get(0, b"0"), len(rows_of(table, 0)))
+    assert read == [b"0", b"1"]
+    assert (table.get(0, b"0"), len(rows_of(table, 0))) == (b"2", 99)
 
 
 def count_records(monkeypatch):
@@ -261,8 +261,8 @@ def test_a_released_partition_that_comes_back_is_not_opened_again(
         table.get(0, b"a")
     take_over(table, [0, 1])
 
-    assert {b"a": b"1"} == rows_of(table, 0)
-    assert [] == read
+    assert rows_of(table, 0) == {b"a": b"1"}
+    assert read == []
 
 
 def test_what_another_owner_wrote_in_between_is_read(opened, owner):
@@ -270,7 +270,7 @@ def test_what_another_owner_wrote_in_between_is_read(opened, owner):
     table.release([0])
     owner.commit(0, [(b"a", b"2")])
 
-    assert {b"a": b"2"} == rows_of(take_over(table, [0]), 0)
+    assert rows_of(take_over(table, [0]), 0) == {b"a": b"2"}
 
 
 def test_a_released_partition_is_closed_when_another_is_taken_over(opened, settings):
@@ -278,19 +278,19 @@ def test_a_released_partition_is_closed_when_another_is_taken_over(opened, setti
     table.release([0])
     take_over(table, [1])
 
-    assert [1] == list(table._parts)
+    assert list(table._parts) == [1]
 
 
 def test_a_released_partition_is_closed_after_a_while(opened, monkeypatch):
     table = take_over(opened(), [0])
     table.release([0])
     table.ready()
-    assert [0] == list(table._parts)
+    assert list(table._parts) == [0]
 
     monkeypatch.setattr(tables, "KEPT_SECONDS", 0.0)
     table.ready()
 
-    assert [] == list(table._parts)
+    assert list(table._parts) == []
 
 
 def test_a_table_of_a_deleted_topic_is_restored(opened, owner, settings):
@@ -302,7 +302,7 @@ def test_a_table_of_a_deleted_topic_is_restored(opened, owner, settings):
     create(settings)
     Owner(settings).commit(0, [(b"b", b"2")])
 
-    assert {b"b": b"2"} == rows_of(take_over(opened(), [0]), 0)
+    assert rows_of(take_over(opened(), [0]), 0) == {b"b": b"2"}
 
 
 @pytest.mark.parametrize("was_open", [True, False])
@@ -316,7 +316,7 @@ def test_a_table_ahead_of_its_topic_is_restored(opened, owner, was_open):
         table.close()
         table = opened()
 
-    assert {b"a": b"1"} == rows_of(take_over(table, [0]), 0)
+    assert rows_of(take_over(table, [0]), 0) == {b"a": b"1"}
 
 
 def test_a_table_that_is_current_is_not_ahead_of_a_slow_commit(opened, owner, settings):
@@ -351,13 +351,13 @@ def test_only_damaged_stores_are_dropped_and_restored(opened, owner, monkeypatch
     read = count_records(monkeypatch)
 
     assert table.is_damaged
-    assert [0, 1] == table.drop()
+    assert table.drop() == [0, 1]
 
     with pytest.raises(ValueError, match="not owned"):
         table.get(1, b"00001")
     take_over(table, [0, 1])
-    assert [3000, 3000] == [len(rows_of(table, p)) for p in (0, 1)]
-    assert 3000 == len(read)
+    assert [len(rows_of(table, p)) for p in (0, 1)] == [3000, 3000]
+    assert len(read) == 3000
 
 
 def test_rows_that_damage_elsewhere_kept_from_being_written_are_read(
@@ -373,7 +373,7 @@ def test_rows_that_damage_elsewhere_kept_from_being_written_are_read(
 
     take_over(table, table.drop())
 
-    assert [{b"a": b"1"}] * 2 == [rows_of(table, p) for p in (0, 1)]
+    assert [rows_of(table, p) for p in (0, 1)] == [{b"a": b"1"}] * 2
 
 
 class RocksError(Exception):
@@ -428,7 +428,7 @@ def test_after_a_failure_records_that_were_read_are_read_again(
 
     until(table.ready, range(PARTITIONS))
 
-    assert [50] * PARTITIONS == [len(rows_of(table, p)) for p in range(PARTITIONS)]
+    assert [len(rows_of(table, p)) for p in range(PARTITIONS)] == [50] * PARTITIONS
 
 
 def test_a_topic_with_another_number_of_partitions_is_refused(settings):
@@ -444,9 +444,9 @@ def test_progress_counts_what_is_left_of_a_restore(opened, owner):
 
     [progress] = table.progress()
 
-    assert (0, 101, 0, 100) == (
+    assert (
         progress.partition, progress.next_offset, progress.behind, progress.rows
-    )  # fmt: skip
+    ) == (0, 101, 0, 100)  # fmt: skip
 
 
 def test_progress_shows_that_an_open_transaction_is_waited_for(opened, owner):
@@ -455,11 +455,11 @@ def test_progress_shows_that_an_open_transaction_is_waited_for(opened, owner):
     until(table.ready, [0])
     owner.begin(0, [(b"a", b"1")])
     table.settle([0])
-    assert [] == table.settled()
+    assert table.settled() == []
 
     [progress] = table.progress()
 
-    assert 1 == progress.behind
+    assert progress.behind == 1
     owner.abort()
 
 
@@ -489,9 +489,9 @@ def test_a_takeover_of_a_copy_reads_only_the_rest(opened, owner, monkeypatch):
 
     take_over(standby, [0])
 
-    assert [b"0", b"1"] == read
-    assert (b"2", 999) == (standby.get(0, b"0"), len(rows_of(standby, 0)))
-    assert [] == standby.copies()
+    assert read == [b"0", b"1"]
+    assert (standby.get(0, b"0"), len(rows_of(standby, 0))) == (b"2", 999)
+    assert standby.copies() == []
 
 
 def test_a_copy_follows_its_changelog_and_is_not_read_by_the_join(opened, owner):
@@ -504,7 +504,7 @@ def test_a_copy_follows_its_changelog_and_is_not_read_by_the_join(opened, owner)
 
     with pytest.raises(ValueError, match="not owned"):
         table.get(1, b"a")
-    assert [0] == [each.partition for each in table.progress()]
+    assert [each.partition for each in table.progress()] == [0]
 
 
 def test_a_copy_that_is_not_wanted_any_more_is_closed_and_its_files_kept(
@@ -517,7 +517,7 @@ def test_a_copy_that_is_not_wanted_any_more_is_closed_and_its_files_kept(
 
     table.copy([2])
 
-    assert [] == table.copies()
+    assert table.copies() == []
     table.copy([1])
     follow_until(table, {1: after + 1})
 
@@ -531,11 +531,11 @@ def test_a_copy_waits_for_the_restore_of_owned_partitions(opened, owner, setting
     table.open([0])
     until(table.ready, [0])
     table.settle([0])
-    assert [] == table.settled()
+    assert table.settled() == []
 
     Owner(settings, "another").commit(1, [(b"c", b"1")])
     table.follow()
-    assert {1: after + 1} == offsets_of(table)
+    assert offsets_of(table) == {1: after + 1}
 
     owner.commit()
     until(table.settled, [0])
@@ -553,7 +553,7 @@ def test_a_released_partition_becomes_a_copy_without_being_opened_again(
     table.release([0])
     follow_until(table, {0: after + 1})
 
-    assert {b"a": b"1"} == rows_of(take_over(table, [0]), 0)
+    assert rows_of(take_over(table, [0]), 0) == {b"a": b"1"}
 
 
 def test_a_damaged_copy_is_restored_and_the_owned_tables_are_kept(
@@ -571,7 +571,7 @@ def test_a_damaged_copy_is_restored_and_the_owned_tables_are_kept(
     follow_until(table, {1: after + 1})
 
     take_over(table, [1])
-    assert {b"a": b"2"} == rows_of(table, 1)
+    assert rows_of(table, 1) == {b"a": b"2"}
 
 
 def test_a_copy_that_another_process_has_open_is_left_alone(opened, settings):
@@ -583,7 +583,7 @@ def test_a_copy_that_another_process_has_open_is_left_alone(opened, settings):
     table.copy([1])
     table.follow()
 
-    assert [] == table.copies()
+    assert table.copies() == []
 
 
 def test_a_locked_store_is_waited_for_while_the_others_go_on(
@@ -595,7 +595,7 @@ def test_a_locked_store_is_waited_for_while_the_others_go_on(
         caplog.set_level(logging.WARNING)
         table.open([0, 1])
         until(table.ready, [0])
-        assert [] == table.ready()
+        assert table.ready() == []
         assert f"process {pid} has {table._path(1)} open" in caplog.text
         assert "waiting, 0 of 60 s" in caplog.text
 
@@ -623,7 +623,7 @@ def test_the_wait_for_a_locked_store_is_bounded_and_deletes_nothing(settings):
 
     # RocksDB has renamed its log, and nothing else.
     assert {n for n in before if "LOG" not in n} == {n for n in after if "LOG" not in n}
-    assert [] == dropped
+    assert dropped == []
 
 
 def test_each_store_that_is_dropped_for_damage_is_counted(opened, owner, settings):
@@ -644,13 +644,13 @@ def test_each_store_that_is_dropped_for_damage_is_counted(opened, owner, setting
     [manifest] = table._path(1).glob("MANIFEST-*")
     manifest.unlink()
     take_over(table, [1])
-    assert 1 == len(dropped)
+    assert len(dropped) == 1
     damage(table, 1)
     with pytest.raises(DamagedState):
         rows_of(table, 1)
     take_over(table, table.drop())
-    assert 2 == len(dropped)
-    assert 3000 == len(rows_of(table, 1))
+    assert len(dropped) == 2
+    assert len(rows_of(table, 1)) == 3000
     table.close()
 
 
@@ -663,10 +663,10 @@ def test_what_is_deleted_leaves_the_files_of_owned_partitions_and_copies(
     table = take_over(opened(), [0])
     table.copy([1])
     wait_until(lambda: table.follow() or 1 in offsets_of(table), 30)
-    wait_until(lambda: table.follow() or 2 <= offsets_of(table)[1], 30)
+    wait_until(lambda: table.follow() or offsets_of(table)[1] >= 2, 30)
     for part in table._parts.values():
         part.store.flush()
-    assert [True, True] == [is_in_files(table, p, b"ZZMARKER") for p in (0, 1)]
+    assert [is_in_files(table, p, b"ZZMARKER") for p in (0, 1)] == [True, True]
 
     after = owner.commit(0, [(b"a", None)])
     table.write(0, {b"a": None}, after)
@@ -674,7 +674,7 @@ def test_what_is_deleted_leaves_the_files_of_owned_partitions_and_copies(
 
     wait_until(lambda: table.ready() or not is_in_files(table, 0, b"ZZMARKER"), 30)
     wait_until(lambda: table.follow() or not is_in_files(table, 1, b"ZZMARKER"), 30)
-    assert [True, True] == [is_in_files(table, p, b"kept") for p in (0, 1)]
+    assert [is_in_files(table, p, b"kept") for p in (0, 1)] == [True, True]
 
 
 def is_in_files(table, partition, marker):
@@ -727,6 +727,6 @@ def test_files_that_nobody_uses_are_deleted_after_a_while(settings, owner):
 
     assert both == stores(settings)
     take_over(other, [1])
-    assert {b"b": b"1"} == rows_of(other, 1)
+    assert rows_of(other, 1) == {b"b": b"1"}
     table.close()
     other.close()

@@ -48,7 +48,7 @@ def test_no_two_patients_share_a_key(authority, id_, other_authority, other_id):
 
 
 def test_the_key_reads_as_authority_and_id():
-    assert b"WARD|4711" == PATIENT.key
+    assert PATIENT.key == b"WARD|4711"
 
 
 def values_of(record):
@@ -135,7 +135,7 @@ def test_a_later_message_makes_what_it_displaces_former():
     assert MARRIED.names == after.current.names
     assert MAIDEN.names == after.former.names
     assert MAIDEN.phones == after.current.phones
-    assert () == after.former.phones
+    assert after.former.phones == ()
 
 
 def test_an_older_message_that_arrives_late_only_adds_to_former():
@@ -144,7 +144,7 @@ def test_an_older_message_that_arrives_late_only_adds_to_former():
     after = merge_records(before, record(EARLY, replace(MAIDEN, phones=())))
 
     assert before.current == after.current
-    assert LATE == after.updated_at
+    assert after.updated_at == LATE
     assert MAIDEN.names == after.former.names
 
 
@@ -187,7 +187,7 @@ def test_what_belongs_to_encounters_only_grows(name):
     one = record(EARLY, Demographics(**{name: ("one",)}))
     other = record(LATE, Demographics(**{name: ("other",)}))
 
-    assert ("one", "other") == getattr(merge_records(one, other).current, name)
+    assert getattr(merge_records(one, other).current, name) == ("one", "other")
 
 
 def test_beyond_the_bound_the_oldest_is_forgotten():
@@ -198,8 +198,8 @@ def test_beyond_the_bound_the_oldest_is_forgotten():
             known, record(f"2024-01-01T00:{number // 60:02}:{number % 60:02}", phones)
         )
 
-    assert MAX_VALUES == len(known.former.phones)
-    assert "555-0001" == known.former.phones[0]
+    assert len(known.former.phones) == MAX_VALUES
+    assert known.former.phones[0] == "555-0001"
     PATIENTS.schema.check(PATIENTS.schema.versioned(known.to_json()))
 
 
@@ -221,24 +221,24 @@ def test_knows_current_and_former_values_and_merged_identifiers():
 
     known = known_identifiers(mine, Demographics(phones=("555-0102",)), None)
 
-    assert (
+    assert known.patient_names == (
         PersonName("Example", "Edith", "Q", "Mrs", "Jr"),
         PersonName("Sample", "Edith"),
-    ) == known.patient_names
-    assert (PersonName("Example", "Emil"),) == known.kin_names
-    assert (PersonName("Healer", "Hanna"),) == known.provider_names
-    assert (date(1948, 2, 29),) == known.birth_dates
-    assert (Address("1 Row"),) == known.addresses
-    assert ("555-0100", "555-0101", "555-0102") == known.phones
-    assert ("e@example.org",) == known.emails
-    assert (
+    )
+    assert known.kin_names == (PersonName("Example", "Emil"),)
+    assert known.provider_names == (PersonName("Healer", "Hanna"),)
+    assert known.birth_dates == (date(1948, 2, 29),)
+    assert known.addresses == (Address("1 Row"),)
+    assert known.phones == ("555-0100", "555-0101", "555-0102")
+    assert known.emails == ("e@example.org",)
+    assert known.ids == (
         KnownId("000-00-0000", Label.SSN),
         KnownId("X1", Label.IDNUM),
         KnownId("4711", Label.MEDICALRECORD),
         KnownId("0815", Label.MEDICALRECORD),
-    ) == known.ids
-    assert ("Invented General",) == known.facilities
-    assert ("Example Works",) == known.employers
+    )
+    assert known.facilities == ("Invented General",)
+    assert known.employers == ("Example Works",)
 
 
 def test_nothing_is_known_of_nobody():
@@ -249,9 +249,9 @@ def test_nothing_is_known_of_nobody():
 def test_no_repr_shows_a_value(one):
     shown = repr(replace(one, merged=()))
 
-    assert "PatientId(), current=Demographics(), former=Demographics(), merged=())" == (
+    assert (
         shown.removeprefix("PatientRecord(patient=")
-    )
+    ) == "PatientId(), current=Demographics(), former=Demographics(), merged=())"
 
 
 @pytest.mark.parametrize(

@@ -80,16 +80,16 @@ def test_each_list_is_that_of_the_latest_message_that_has_it(order):
 
     assert ((two,), ("555-3",)) == (known.current.names, known.current.phones)
     assert ((one,), ("555-1",)) == (known.former.names, known.former.phones)
-    assert "2024-01-03T00:00:00" == known.updated_at
-    assert {"names": "2024-01-02T00:00:00"} == known.times
+    assert known.updated_at == "2024-01-03T00:00:00"
+    assert known.times == {"names": "2024-01-02T00:00:00"}
 
 
 def test_of_updates_of_one_time_the_one_read_later_is_current():
     known = fold(None, said(A, 1, phones=("555-1",))).record
 
-    assert ("555-2",) == fold(
-        known, said(A, 1, phones=("555-2",))
-    ).record.current.phones
+    assert fold(known, said(A, 1, phones=("555-2",))).record.current.phones == (
+        "555-2",
+    )
 
 
 def test_the_same_update_again_changes_and_forwards_nothing():
@@ -99,7 +99,7 @@ def test_the_same_update_again_changes_and_forwards_nothing():
 
     again = fold(first.record, update)
 
-    assert 1 == len(first.forwards)
+    assert len(first.forwards) == 1
     assert (first.record, ()) == (again.record, again.forwards)
 
 
@@ -110,8 +110,8 @@ def test_a_merge_said_again_changes_nothing_and_forwards_all_that_is_known():
 
     assert first.record == again.record
     [forward] = again.forwards
-    assert (B, True) == (forward.record.patient, forward.is_forwarded)
-    assert (Name("One"),) == forward.record.current.names
+    assert (forward.record.patient, forward.is_forwarded) == (B, True)
+    assert forward.record.current.names == (Name("One"),)
 
 
 def test_more_identifiers_than_are_kept_are_refused():
@@ -191,7 +191,7 @@ def test_what_comes_after_a_merge_is_known_under_either_identifier():
 
     partitions.run(min)
 
-    assert (Name("Later"),) == partitions.known[A].current.names
+    assert partitions.known[A].current.names == (Name("Later"),)
 
 
 def test_an_erased_identifier_knows_all_again_when_its_merge_is_said_again():
@@ -206,7 +206,7 @@ def test_an_erased_identifier_knows_all_again_when_its_merge_is_said_again():
     partitions.run(max)
 
     for patient in (A, B):
-        assert {"555-1", "555-2"} == phones_of(partitions.known[patient])
+        assert phones_of(partitions.known[patient]) == {"555-1", "555-2"}
 
 
 def test_the_identifiers_of_a_link_do_not_become_one():
@@ -216,6 +216,6 @@ def test_the_identifiers_of_a_link_do_not_become_one():
 
     partitions.run(max)
 
-    assert {A: {B, C}, B: {A, C}, C: {A, B}} == {
+    assert {
         person: set(record.merged) for person, record in partitions.known.items()
-    }
+    } == {A: {B, C}, B: {A, C}, C: {A, B}}

@@ -104,15 +104,15 @@ def test_a_file_gives_its_messages_however_they_are_packed(tmp_path):
         if found != [[message] for message in EXPECTED]:
             wrong.append(each)
 
-    assert [] == wrong
-    assert 3000 == len(ALL)
+    assert wrong == []
+    assert len(ALL) == 3000
 
 
 def test_a_record_gives_its_messages_however_they_are_packed():
     """As from a listener, or a producer that sends whole files."""
     wrong = [each for each in ALL if messages_of(packed(**each)) != EXPECTED]
 
-    assert [] == wrong
+    assert wrong == []
 
 
 def test_a_mark_counts_more_than_the_character_set_of_the_header(tmp_path):
@@ -125,7 +125,7 @@ def test_a_mark_counts_more_than_the_character_set_of_the_header(tmp_path):
 
         [record] = records_in([file])
 
-        assert [text] == messages_of(record.value)
+        assert messages_of(record.value) == [text]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
@@ -139,7 +139,7 @@ def test_json_is_read_whatever_its_mark_and_line_ends(tmp_path, name, codec, end
 
     values = [orjson.loads(record.value) for record in records_in([file])]
 
-    assert [{"note_id": "Zoë"}, {"note_id": "2"}] == values
+    assert values == [{"note_id": "Zoë"}, {"note_id": "2"}]
 
 
 def test_utf_16_that_is_none_is_refused_with_the_file(tmp_path):

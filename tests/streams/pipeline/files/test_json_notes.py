@@ -86,7 +86,7 @@ def test_a_short_form_is_published_as_a_note_event_that_keeps_its_schema():
     event = orjson.loads(for_topic(orjson.dumps(SHORT)))
 
     Schema("note_event", 1).check(event)
-    assert (OF_NORTH, NAMES) == (event["patient"], event["demographics"])
+    assert (event["patient"], event["demographics"]) == (OF_NORTH, NAMES)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_note_of_nobody_is_not_published_and_the_reason_says_what_to_add(given
     with pytest.raises(InvalidRecord) as caught:
         for_topic(orjson.dumps(given))
 
-    assert ("no_patient", NO_PATIENT) == (caught.value.code, caught.value.reason)
+    assert (caught.value.code, caught.value.reason) == ("no_patient", NO_PATIENT)
     assert '"patient_id"' in NO_PATIENT
 
 
@@ -138,25 +138,25 @@ def test_a_note_is_joined_with_what_the_file_has_said_of_its_patient():
     later = {"note_id": "n2", "patient": IDENTITY, "text": "again"}
     first, second = found(lines(EVENT, later))
 
-    assert ["n1", "n2"] == [first.id, second.id]
+    assert [first.id, second.id] == ["n1", "n2"]
     assert first.patient == second.patient == "NORTH|48291"
-    assert ["Quellwright"] == [each.family for each in second.known.patient_names]
-    assert ["48291"] == [each.value for each in second.known.ids]
+    assert [each.family for each in second.known.patient_names] == ["Quellwright"]
+    assert [each.value for each in second.known.ids] == ["48291"]
 
 
 def test_a_note_of_nobody_has_its_own_demographics_alone():
     one = {"id": "a", "text": "t", "patient": NAMES, "note_type": "Progress note"}
     first, second = found(lines(one, {"id": "b", "text": "t"}))
 
-    assert ("", "", "Progress note") == (first.patient, second.patient, first.note_type)
-    assert ["Quellwright"] == [each.family for each in first.known.patient_names]
-    assert () == second.known.patient_names + second.known.ids
+    assert (first.patient, second.patient, first.note_type) == ("", "", "Progress note")
+    assert [each.family for each in first.known.patient_names] == ["Quellwright"]
+    assert second.known.patient_names + second.known.ids == ()
 
 
 def test_an_empty_note_stays_one():
     [empty] = found(lines({"id": "a", "text": ""}))
 
-    assert ("a", "") == (empty.id, empty.text)
+    assert (empty.id, empty.text) == ("a", "")
 
 
 def test_a_json_file_is_an_array_of_notes_or_a_single_one():
@@ -165,7 +165,7 @@ def test_a_json_file_is_an_array_of_notes_or_a_single_one():
     single = found(orjson.dumps(one), "f.json", Format.JSON)
 
     assert [Document, Document] == [*map(type, array)]
-    assert ["a"] == [each.id for each in single]
+    assert [each.id for each in single] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_hl7_that_json_wraps_is_read_as_hl7():
     message = "MSH|^~\\&|A|B|||20250101||ORU^R01|2|P|2.5\rPID|1||7\rOBX|1|TX|||fine"
     [note] = found(lines({"message": message}))
 
-    assert ("fine", "f.jsonl:1.1") == (note.text, note.id)
+    assert (note.text, note.id) == ("fine", "f.jsonl:1.1")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_note_of_nobody_shares_nothing_with_a_patient_of_any_id():
 
     _first, second = found(lines(of_nobody, dash))
 
-    assert () == second.known.patient_names
+    assert second.known.patient_names == ()
 
 
 def test_a_note_that_gives_a_name_twice_is_not_published():

@@ -35,17 +35,17 @@ def published(*lines):
 def test_a_line_is_published_under_its_patients_key_with_the_schemas_version():
     [message], refused = published(orjson.dumps(UPDATE))
 
-    assert [] == refused
-    assert b"NORTH\\|A|48291" == message.key
-    assert {"schema_version": 1, **UPDATE} == orjson.loads(message.value)
-    assert PATIENT == orjson.loads(message.value)["patient"]
+    assert refused == []
+    assert message.key == b"NORTH\\|A|48291"
+    assert orjson.loads(message.value) == {"schema_version": 1, **UPDATE}
+    assert orjson.loads(message.value)["patient"] == PATIENT
 
 
 def test_an_erasure_is_the_null_value_under_the_patients_key():
     [message], refused = published(orjson.dumps({"patient": PATIENT, "erase": True}))
 
-    assert (None, b"NORTH\\|A|48291") == (message.value, message.key)
-    assert [] == refused
+    assert (message.value, message.key) == (None, b"NORTH\\|A|48291")
+    assert refused == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_line_that_is_no_update_is_named_by_line_and_field_and_never_shown(
 
     messages, [refusal] = published(orjson.dumps(UPDATE), given)
 
-    assert 1 == len(messages)
+    assert len(messages) == 1
     assert refusal.startswith("f.jsonl line 2: patient.updates: ")
     assert says in refusal
     assert "ZZ" not in refusal
@@ -110,7 +110,7 @@ def test_lines_are_counted_with_blank_ones_and_ends_of_either_kind(tmp_path):
 
     found = [(each.ordinal + 1, each.value) for each in lines_in([file])]
 
-    assert [(1, b'{"a":1}'), (4, b'{"b":2}'), (5, b'{"c":3}')] == found
+    assert found == [(1, b'{"a":1}'), (4, b'{"b":2}'), (5, b'{"c":3}')]
 
 
 def test_a_folder_gives_its_json_lines_and_a_named_file_is_read_anyway(tmp_path):
@@ -121,9 +121,9 @@ def test_a_folder_gives_its_json_lines_and_a_named_file_is_read_anyway(tmp_path)
     folder = [each.origin.name for each in lines_in([tmp_path], skipped=skipped.append)]
     named = [each.origin.name for each in lines_in([tmp_path / "d.json"])]
 
-    assert ["a.ndjson", "b.jsonl"] == folder
-    assert ["c.csv", "d.json"] == [each.name for each in skipped]
-    assert ["d.json"] == named
+    assert folder == ["a.ndjson", "b.jsonl"]
+    assert [each.name for each in skipped] == ["c.csv", "d.json"]
+    assert named == ["d.json"]
 
 
 def test_a_line_without_end_and_a_file_that_is_absent_are_refused(

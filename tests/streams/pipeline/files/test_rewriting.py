@@ -114,12 +114,12 @@ def test_a_note_event_stays_one_without_what_identifies_the_patient(scrub):
     written = orjson.loads(scrub("a.json", orjson.dumps(EVENT)))
 
     Schema("note_event", 1).check(written)
-    assert "[NAME:PATIENT] is better." == written["text"]
-    assert {"note_id", "patient", "note_type", "text"} == set(written)
+    assert written["text"] == "[NAME:PATIENT] is better."
+    assert set(written) == {"note_id", "patient", "note_type", "text"}
     assert PSEUDONYM.fullmatch(written["note_id"])
     assert PSEUDONYM.fullmatch(written["patient"]["id"])
-    assert "" == written["patient"]["assigning_authority"]
-    assert "11506-3" == written["note_type"]
+    assert written["patient"]["assigning_authority"] == ""
+    assert written["note_type"] == "11506-3"
 
 
 def test_a_note_event_has_its_day_as_the_policy_writes_dates(scrub, tmp_path):
@@ -128,7 +128,7 @@ def test_a_note_event_has_its_day_as_the_policy_writes_dates(scrub, tmp_path):
 
     written = orjson.loads(scrub("a.json", orjson.dumps(EVENT), "--policy", policy))
 
-    assert "2024" == written["written_at"]
+    assert written["written_at"] == "2024"
 
 
 def test_pseudonyms_are_those_of_the_stream_with_its_key_and_else_of_one_run(
@@ -184,8 +184,8 @@ def test_json_keeps_its_form(scrub, name):
     expected = [b'{"id":"a","text":"Seen [DATE]."}', b'{"id":"2","text":""}']
 
     assert b"\n".join(expected) + b"\n" == scrub(name, b"\n\r\n".join(lines))
-    assert b"[" + b",\n".join(expected) + b"]\n" == scrub(
-        name, codecs.BOM_UTF8 + b"[" + b", ".join(lines) + b"]"
+    assert scrub(name, codecs.BOM_UTF8 + b"[" + b", ".join(lines) + b"]") == (
+        b"[" + b",\n".join(expected) + b"]\n"
     )
     assert expected[0] + b"\n" == scrub(name, lines[0])
 
@@ -195,7 +195,7 @@ def test_annotations_are_added_to_json(scrub):
 
     written = orjson.loads(scrub("a.json", content, "--annotations"))
 
-    assert ["DATE"] == [each["label"] for each in written["annotations"]]
+    assert [each["label"] for each in written["annotations"]] == ["DATE"]
 
 
 def test_events_of_another_form_are_written_as_note_events(scrub, tmp_path):
@@ -206,7 +206,7 @@ def test_events_of_another_form_are_written_as_note_events(scrub, tmp_path):
     written = orjson.loads(scrub("a", orjson.dumps(event), "--map", file))
 
     Schema("note_event", 1).check(written)
-    assert "Seen [DATE]." == written["text"]
+    assert written["text"] == "Seen [DATE]."
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_batch_keeps_its_envelope_without_its_identifying_fields(scrub, end, m
     )
     assert expected.replace("\n", end).encode() == written
     assert "hl7" in scrub.stdout
-    assert ["1", "1", "0", "3", "3", "3", "6"] == scrub.stdout.split()[-7:]
+    assert scrub.stdout.split()[-7:] == ["1", "1", "0", "3", "3", "3", "6"]
 
 
 @pytest.mark.usefixtures("hl7")
@@ -311,7 +311,7 @@ def test_a_message_that_json_wraps_is_wrapped_again(scrub):
     written = orjson.loads(
         scrub("a.jsonl", orjson.dumps({"message": message, "x": "ZZ"}))
     )
-    assert {"message": REBUILT.replace("\n", "\r")} == written
+    assert written == {"message": REBUILT.replace("\n", "\r")}
 
     named = message.replace("|2.5", "|2.5||||||8859/1").replace("Mabele", "Größe")
     written = orjson.loads(scrub("a.jsonl", orjson.dumps({"message": named})))
@@ -356,7 +356,7 @@ def test_a_file_that_is_too_large_is_refused_and_the_others_go_on(
         app, ["scrub", "--out", str(tmp_path / "out"), str(tmp_path / "in")]
     )
 
-    assert 1 == done.exit_code
+    assert done.exit_code == 1
     assert "a record of more than 100 bytes" in done.stderr
 
 
@@ -416,7 +416,7 @@ def test_a_bundle_of_several_patients_stays_one_and_what_they_share_is_in_it_onc
     written = orjson.loads(scrub("two.json", orjson.dumps(bundle)))
 
     types = Counter(each["resource"]["resourceType"] for each in written["entry"])
-    assert {"Patient": 2, "Organization": 1, "Encounter": 2} == types
+    assert types == {"Patient": 2, "Organization": 1, "Encounter": 2}
     ids = {
         each["resource"]["id"]
         for each in written["entry"]

@@ -66,7 +66,7 @@ def scrub(*arguments):
 
 def usage_error(done):
     """Return what a box of wrapped lines says."""
-    assert 2 == done.exit_code
+    assert done.exit_code == 2
     return " ".join(done.stderr.replace("│", " ").split())
 
 
@@ -80,21 +80,21 @@ def test_a_folder_is_mirrored_and_a_file_that_is_refused_ends_nothing(ward, tmp_
 
     done = scrub(ward, "--out", tmp_path / "out")
 
-    assert 1 == done.exit_code
+    assert done.exit_code == 1
     assert f"{ward}/b.pdf: not UTF-8; name its character set (--charset)" in done.stderr
     assert f"{ward}/c.dat: HL7 can't be written back in this version" in done.stderr
     assert "6 files read" in done.stderr
     assert "2 files were refused" in done.stderr
     line = b'{"id":"a","text":"Seen [DATE]."}'
-    assert {
+    assert below(tmp_path / "out") == {
         "a.txt": b"Seen [DATE].\r\n",
         "d.jsonl": line + b"\n",
         "e.json": b"[" + line + b"]\n",
         "sub/a.txt": b"No change.\n",
-    } == below(tmp_path / "out")
+    }
     assert before == below(ward)
     rows = [line.split() for line in done.stdout.splitlines() if line[:1].isalpha()]
-    assert [
+    assert rows == [
         [
             *("Format", "Files", "Written", "Refused", "Texts"),
             *("Identifiers", "Fields", "dropped", "Unreadable"),
@@ -102,7 +102,7 @@ def test_a_folder_is_mirrored_and_a_file_that_is_refused_ends_nothing(ward, tmp_
         ["hl7", "1", "0", "1", "0", "0", "0", "0"],
         ["json", "2", "2", "0", "2", "2", "0", "0"],
         ["text", "3", "2", "1", "2", "1", "0", "0"],
-    ] == rows
+    ]
 
 
 OTHERS = {
@@ -122,7 +122,7 @@ def test_other_formats_are_never_passed_as_text(name, explicit, suffix, tmp_path
 
     done = scrub(*explicit, file)
 
-    assert (1, "") == (done.exit_code, done.stdout)
+    assert (done.exit_code, done.stdout) == (1, "")
     assert f"{file}: {name}, not text; scrub it with --out" in done.stderr
 
 
@@ -143,7 +143,7 @@ def test_what_is_not_text_is_refused_by_name_whatever_the_suffix(
 
     done = scrub(file)
 
-    assert (1, "") == (done.exit_code, done.stdout)
+    assert (done.exit_code, done.stdout) == (1, "")
     assert f"{file}: {says}" in done.stderr
 
 
@@ -161,10 +161,10 @@ def test_a_second_run_replaces_and_does_not_scrub_what_it_wrote(ward):
 def test_several_files_come_out_as_json_lines_that_name_them(ward):
     done = scrub(ward / "a.txt", ward / "d.jsonl")
 
-    assert [
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
         {"file": f"{ward}/a.txt", "id": f"{ward}/a.txt", "text": "Seen [DATE].\r\n"},
         {"file": f"{ward}/d.jsonl", "id": "a", "text": "Seen [DATE]."},
-    ] == [json.loads(line) for line in done.stdout.splitlines()]
+    ]
 
 
 def test_a_folder_without_out_names_its_files_even_if_it_holds_one(tmp_path):
@@ -172,7 +172,7 @@ def test_a_folder_without_out_names_its_files_even_if_it_holds_one(tmp_path):
 
     done = scrub(tmp_path)
 
-    assert f"{tmp_path}/a.txt" == json.loads(done.stdout)["file"]
+    assert json.loads(done.stdout)["file"] == (f"{tmp_path}/a.txt")
 
 
 @pytest.mark.parametrize("out", [".", "../ward", "sub/.."])
@@ -189,8 +189,8 @@ def test_an_input_is_not_overwritten_by_way_of_a_link_either(ward, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "a.txt").hardlink_to(ward / "a.txt")
 
-    assert 2 == scrub(ward / "a.txt", "--out", tmp_path / "out").exit_code
-    assert b"Seen 3/14/2024.\r\n" == (ward / "a.txt").read_bytes()
+    assert scrub(ward / "a.txt", "--out", tmp_path / "out").exit_code == 2
+    assert (ward / "a.txt").read_bytes() == b"Seen 3/14/2024.\r\n"
 
 
 def test_two_inputs_are_not_written_to_one_file(ward, tmp_path):
@@ -219,7 +219,7 @@ def test_a_missing_file_is_told_before_any_is_scrubbed(ward):
 
     assert isinstance(done.exception, InputError)
     assert f"{ward}/none.txt: no such file" in str(done.exception)
-    assert "" == done.stdout
+    assert done.stdout == ""
 
 
 def test_an_empty_folder_is_told(tmp_path):
@@ -234,7 +234,7 @@ def test_a_folder_that_can_not_be_made_is_named(ward, tmp_path):
 
     done = scrub(ward / "a.txt", "--out", tmp_path / "file" / "out")
 
-    assert 0 != done.exit_code
+    assert done.exit_code != 0
     assert "file/out" in str(done.exception) + done.stderr
 
 
@@ -261,7 +261,7 @@ def test_a_pipe_is_read_whole(tmp_path):
     os.mkfifo(pipe)
     threading.Thread(target=pipe.write_bytes, args=(b"Seen 3/14/2024.\n",)).start()
 
-    assert "Seen [DATE].\n" == scrub(pipe).stdout
+    assert scrub(pipe).stdout == "Seen [DATE].\n"
 
 
 @pytest.mark.parametrize("name", ["notes.csv", "NOTES.TSV"])
@@ -271,7 +271,7 @@ def test_a_table_is_no_text_unless_the_user_says_so(name, tmp_path):
 
     refused, done = scrub(file), scrub(file, "--format", "text")
 
-    assert (1, 0) == (refused.exit_code, done.exit_code)
+    assert (refused.exit_code, done.exit_code) == (1, 0)
     assert (
         f"{file}: a table, not text; say with --map what its columns are"
         in refused.stderr
@@ -288,8 +288,8 @@ def test_markup_in_a_text_is_read_as_it_is_shown_and_other_formats_are_refused(
 
     done = scrub(tmp_path / "a.txt", tmp_path / "b.txt")
 
-    assert 1 == done.exit_code
-    assert "WBC <5\r\nCall [CONTACT:PHONE] now.\n" == json.loads(done.stdout)["text"]
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["text"] == "WBC <5\r\nCall [CONTACT:PHONE] now.\n"
     assert "b.txt: text with HTML or XML in it; send the document" in done.stderr
 
 
@@ -299,9 +299,9 @@ def test_annotations_are_never_of_another_text_than_the_note(tmp_path):
     done = scrub(tmp_path / "a.jsonl", "--annotations")
     plain = scrub(tmp_path / "a.jsonl")
 
-    assert 1 == done.exit_code
+    assert done.exit_code == 1
     assert "in which annotations have no place" in done.stderr
-    assert "Seen [DATE]." == json.loads(plain.stdout)["text"]
+    assert json.loads(plain.stdout)["text"] == "Seen [DATE]."
 
 
 GERMAN = "Der Patient klagt seit gestern \u00fcber Schmerzen im linken Knie und Husten."
@@ -321,7 +321,7 @@ def test_a_document_in_a_message_is_named_where_only_its_notes_are_printed(
 
     done = scrub(*option, file)
 
-    assert 1 == done.exit_code
+    assert done.exit_code == 1
     assert lines == len(done.stdout.splitlines())
     assert (
         f"refused: unsupported: {file} message 1: 1 OBX-5 of type ED left out, whose "
@@ -345,7 +345,7 @@ def test_a_refusal_by_the_library_names_the_file(
 
     done = scrub(*explained, file)
 
-    assert 1 == done.exit_code
+    assert done.exit_code == 1
     assert f"refused: {code}: {file}: " in done.stderr
     assert "the note is in German, the preset reads English" in done.stderr
 

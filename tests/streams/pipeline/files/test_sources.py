@@ -47,7 +47,7 @@ def test_single_messages_come_out_of_any_framing(write, content):
     """
     Line ends, byte order mark, MLLP frames and batch envelopes are not part of it.
     """
-    assert [ONE, TWO] == values(write("a.hl7", content))
+    assert values(write("a.hl7", content)) == [ONE, TWO]
 
 
 @pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
@@ -57,7 +57,7 @@ def test_line_ends_within_a_message_are_kept(write, end):
     """
     message = TWO.replace(b"\r", end)
 
-    assert [message, message] == values(write("a.dat", message + end + message + end))
+    assert values(write("a.dat", message + end + message + end)) == [message, message]
 
 
 def test_bytes_of_any_charset_pass_unchanged(write):
@@ -66,7 +66,7 @@ def test_bytes_of_any_charset_pass_unchanged(write):
     """
     message = ONE + b"||H\xf6ner\xff\x80^\x00"
 
-    assert [message] == values(write("a.hl7", message))
+    assert values(write("a.hl7", message)) == [message]
 
 
 def test_a_vertical_tab_in_a_text_ends_no_message(write):
@@ -75,7 +75,7 @@ def test_a_vertical_tab_in_a_text_ends_no_message(write):
     """
     message = TWO + b" line one\x0bline two\x1c"
 
-    assert [message] == values(write("a.txt", message + b"\r"))
+    assert values(write("a.txt", message + b"\r")) == [message]
 
 
 def test_a_word_that_begins_like_a_header_begins_no_message(write):
@@ -84,7 +84,7 @@ def test_a_word_that_begins_like_a_header_begins_no_message(write):
     """
     message = TWO + b"\nMSH showed no growth\nBHS 2 weeks"
 
-    assert [message] == values(write("a.txt", message))
+    assert values(write("a.txt", message)) == [message]
 
 
 @pytest.mark.parametrize("name", ["a.hl7", "a.txt", "a.dat"])
@@ -94,7 +94,7 @@ def test_text_that_is_no_message_is_a_record_of_its_own(write, name):
     """
     content = b"sent by lab\n\n" + ONE + b"\rFTS|1\rtrailing words\n"
 
-    assert [b"sent by lab", ONE, b"trailing words"] == values(write(name, content))
+    assert values(write(name, content)) == [b"sent by lab", ONE, b"trailing words"]
 
 
 def test_messages_longer_than_a_chunk_come_whole(write, monkeypatch):
@@ -105,7 +105,7 @@ def test_messages_longer_than_a_chunk_come_whole(write, monkeypatch):
     path = write("a.hl7", content)
     for size in range(1, len(content)):
         monkeypatch.setattr(input_file, "CHUNK_BYTES", size)
-        assert [ONE, TWO] == values(path)
+        assert values(path) == [ONE, TWO]
 
 
 def test_json_lines_give_events_and_messages(write):
@@ -115,13 +115,13 @@ def test_json_lines_give_events_and_messages(write):
     wrapped = orjson.dumps({"id": "x", "message": "MSH|^~\\&|é\rPID|1"})
     lines = b"\r\n".join([EVENT, b"", wrapped, b'{"message": 3}', b"{broken", b"17"])
 
-    assert [
+    assert values(write("a.jsonl", b"\xef\xbb\xbf" + lines)) == [
         EVENT,
         "MSH|^~\\&|é\rPID|1".encode(),
         b'{"message": 3}',
         b"{broken",
         b"17",
-    ] == values(write("a.jsonl", b"\xef\xbb\xbf" + lines))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -149,12 +149,12 @@ def test_a_folder_is_read_in_sorted_order_at_any_depth(write, tmp_path):
     for name in ["b/2.hl7", "b/1.hl7", "a/z/9.HL7", "c.hl7"]:
         write(name, b"MSH|" + name.encode())
 
-    assert [
+    assert [(record.origin, record.ordinal) for record in records_in([tmp_path])] == [
         (tmp_path / "c.hl7", 0),
         (tmp_path / "a/z/9.HL7", 0),
         (tmp_path / "b/1.hl7", 0),
         (tmp_path / "b/2.hl7", 0),
-    ] == [(record.origin, record.ordinal) for record in records_in([tmp_path])]
+    ]
 
 
 def test_ordinals_count_within_a_file(write):
@@ -163,7 +163,7 @@ def test_ordinals_count_within_a_file(write):
     """
     paths = [write("a.hl7", ONE + b"\r" + TWO), write("b.hl7", ONE)]
 
-    assert [0, 1, 0] == [record.ordinal for record in records_in(paths)]
+    assert [record.ordinal for record in records_in(paths)] == [0, 1, 0]
 
 
 def test_an_unknown_suffix_is_skipped_and_reported(write, tmp_path):
@@ -176,8 +176,8 @@ def test_an_unknown_suffix_is_skipped_and_reported(write, tmp_path):
 
     found = list(records_in([tmp_path], skipped=skipped.append))
 
-    assert [ONE] == [record.value for record in found]
-    assert [readme] == skipped
+    assert [record.value for record in found] == [ONE]
+    assert skipped == [readme]
 
 
 def test_an_absent_path_is_refused_before_anything_is_read(write, tmp_path):
@@ -222,7 +222,7 @@ def test_many_frames_on_one_line_take_linear_time(write):
     """
     path = write("a.hl7", (b"\x0bMSH|\x1c") * 200_000)
 
-    assert 200_000 == sum(1 for _ in records_in([path]))
+    assert sum(1 for _ in records_in([path])) == 200_000
 
 
 def test_a_record_in_a_log_line_shows_no_bytes(write):

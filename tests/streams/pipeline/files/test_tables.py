@@ -71,7 +71,7 @@ def test_a_table_keeps_its_columns_line_ends_and_quotes(written):
     assert "32831" in text
     assert "not a number" not in text
     # Two names, the wards, and what is no number of a concept.
-    assert 4 == tally.removed["column"]
+    assert tally.removed["column"] == 4
 
 
 def test_ids_of_a_table_are_those_of_others(written):
@@ -80,7 +80,7 @@ def test_ids_of_a_table_are_those_of_others(written):
 
     visits = {row.rsplit(",", 1)[1] for row in rows[1:]}
     patients = {row.split(",")[1] for row in rows[1:]}
-    assert (1, 1) == (len(visits), len(patients))
+    assert (len(visits), len(patients)) == (1, 1)
     assert visits.isdisjoint(patients)
 
 

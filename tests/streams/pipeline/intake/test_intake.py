@@ -37,12 +37,13 @@ def test_writes_what_the_message_says_under_each_of_its_identifiers(intake):
 
     updates = [o for o in outcome if o.topic == PATIENT_UPDATES.name]
     said = {o.key: decode_update(o.value).record for o in updates}
-    assert {b"N|1": (PatientId("N", "2"),), b"N|2": (PatientId("N", "1"),)} == {
-        key: each.merged for key, each in said.items()
+    assert {key: each.merged for key, each in said.items()} == {
+        b"N|1": (PatientId("N", "2"),),
+        b"N|2": (PatientId("N", "1"),),
     }
-    assert {("Alt",)} == {
+    assert {
         tuple(name.family for name in each.current.names) for each in said.values()
-    }
+    } == {("Alt",)}
     assert all(o.headers["source"] == b"hl7.raw/0/0" for o in updates)
 
 
@@ -66,7 +67,7 @@ def test_a_bug_of_the_decoder_is_a_dead_letter_that_shows_nothing(
 
     [outcome] = intake.process([record(b"x")])
 
-    assert "decoder_failed: hl7.raw: ZeroDivisionError; report it" == str(outcome)
+    assert str(outcome) == "decoder_failed: hl7.raw: ZeroDivisionError; report it"
 
 
 def test_counts_what_it_gave_in_the_audit_event(intake):
@@ -75,17 +76,19 @@ def test_counts_what_it_gave_in_the_audit_event(intake):
     [outcome] = intake.process([record(value, 7)])
 
     audit = orjson.loads(outcome[-1].value)
-    assert b"1" == outcome[-1].headers["outputs"]
-    assert b"hl7.raw/0/7" == outcome[-1].headers["source"]
-    assert {"patients": 1, "notes": 1, "skipped": {"NM": 1}} == audit["routed"]
-    assert [PATIENT_UPDATES.name, NOTES.name, PHI_AUDIT.name] == [
-        o.topic for o in outcome
+    assert outcome[-1].headers["outputs"] == b"1"
+    assert outcome[-1].headers["source"] == b"hl7.raw/0/7"
+    assert audit["routed"] == {"patients": 1, "notes": 1, "skipped": {"NM": 1}}
+    assert [o.topic for o in outcome] == [
+        PATIENT_UPDATES.name,
+        NOTES.name,
+        PHI_AUDIT.name,
     ]
 
 
 def test_partitions_flow_at_once_and_need_no_state(intake):
     intake.assigned([0, 2])
 
-    assert [0, 2] == list(intake.ready())
-    assert [] == list(intake.ready())
-    assert [2] == list(intake.settled([2]))
+    assert list(intake.ready()) == [0, 2]
+    assert list(intake.ready()) == []
+    assert list(intake.settled([2])) == [2]

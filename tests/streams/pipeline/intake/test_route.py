@@ -75,17 +75,17 @@ def test_a_message_updates_its_patient_and_gives_its_notes():
 
     (update,), (note,) = routed.updates, routed.notes
     assert PatientId("WARD", "4711") == update.patient == note.patient
-    assert "2024-03-01T09:30:00" == update.updated_at
-    assert (Name("Example", "Edith", "Q"),) == update.current.names
+    assert update.updated_at == "2024-03-01T09:30:00"
+    assert update.current.names == (Name("Example", "Edith", "Q"),)
     assert update.current == note.demographics
-    assert "H:\nSeen." == note.text
-    assert {"NM": 1} == routed.skipped
+    assert note.text == "H:\nSeen."
+    assert routed.skipped == {"NM": 1}
 
 
 def test_the_event_says_when_before_the_header_does():
     (update,) = route(message("EVN||20240229120000", PID)).updates
 
-    assert "2024-02-29T12:00:00" == update.updated_at
+    assert update.updated_at == "2024-02-29T12:00:00"
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,9 @@ def test_a_merge_updates_both_keys_and_each_names_the_other():
     updates = route(message(PID, "MRG|0815^^^WARD^MR", event="ADT^A40")).updates
 
     surviving, prior = PatientId("WARD", "4711"), PatientId("WARD", "0815")
-    assert {surviving: (prior,), prior: (surviving,)} == {
-        each.patient: each.merged for each in updates
+    assert {each.patient: each.merged for each in updates} == {
+        surviving: (prior,),
+        prior: (surviving,),
     }
     assert updates[0].current == updates[1].current
 
@@ -120,7 +121,7 @@ def merged_of(*segments, event):
 def test_a_merge_names_all_numbers_of_the_patient_under_each(event):
     found = merged_of("PID|||1^^^A^MR~2^^^B^MR", "MRG|3^^^A^MR~2^^^B^MR", event=event)
 
-    assert [("1", ["2", "3"]), ("2", ["1", "3"]), ("3", ["1", "2"])] == found
+    assert found == [("1", ["2", "3"]), ("2", ["1", "3"]), ("3", ["1", "2"])]
 
 
 def test_every_group_of_a_merge_has_its_own_survivor():
@@ -128,7 +129,7 @@ def test_every_group_of_a_merge_has_its_own_survivor():
         "PID|||1", "PD1", "MRG|2", "PV1", "PID|||3", "MRG|4", event="ADT^A40"
     )
 
-    assert [("1", ["2"]), ("2", ["1"]), ("3", ["4"]), ("4", ["3"])] == found
+    assert found == [("1", ["2"]), ("2", ["1"]), ("3", ["4"]), ("4", ["3"])]
 
 
 def test_a_link_names_the_numbers_of_the_other_pid_and_keeps_the_records_apart():
@@ -142,37 +143,41 @@ def test_a_link_names_the_numbers_of_the_other_pid_and_keeps_the_records_apart()
 
     updates = route(value).updates
 
-    assert [("1", ["2", "3"]), ("2", ["1", "3"]), ("3", ["1", "2"])] == [
-        (each.patient.id, [m.id for m in each.merged]) for each in updates
+    assert [(each.patient.id, [m.id for m in each.merged]) for each in updates] == [
+        ("1", ["2", "3"]),
+        ("2", ["1", "3"]),
+        ("3", ["1", "2"]),
     ]
-    assert ["Example", "Example", "Sample"] == [
-        each.current.names[0].family for each in updates
+    assert [each.current.names[0].family for each in updates] == [
+        "Example",
+        "Example",
+        "Sample",
     ]
 
 
 def test_a_link_of_two_visits_of_one_patient_names_nobody_else():
     found = merged_of("PID|||1", "PV1", "PID|||1", "PV1", event="ADT^A24")
 
-    assert [("1", []), ("1", [])] == found
+    assert found == [("1", []), ("1", [])]
 
 
 @pytest.mark.parametrize("event", ["ADT^A37", "ADT^A17", "ADT^A01"])
 def test_two_patients_of_a_message_that_does_not_link_them_stay_apart(event):
-    assert [("1", []), ("2", [])] == merged_of("PID|||1", "PID|||2", event=event)
+    assert merged_of("PID|||1", "PID|||2", event=event) == [("1", []), ("2", [])]
 
 
 @pytest.mark.parametrize("event", ["ADT^A43", "ADT^A44", "ADT^A45"])
 def test_a_move_from_another_person_updates_its_target_alone(event):
     found = merged_of("PID|||1|||||||||||||||V1", "MRG|2||V1", event=event)
 
-    assert [("1", [])] == found
+    assert found == [("1", [])]
 
 
 def test_every_medical_record_number_has_its_update():
     updates = route(message("PID|||1^^^A^MR~2^^^B^MR")).updates
 
-    assert [PatientId("A", "1"), PatientId("B", "2")] == [u.patient for u in updates]
-    assert [(), ()] == [u.merged for u in updates]
+    assert [u.patient for u in updates] == [PatientId("A", "1"), PatientId("B", "2")]
+    assert [u.merged for u in updates] == [(), ()]
 
 
 def test_every_patient_of_a_message_has_notes_of_his_own():
@@ -182,8 +187,9 @@ def test_every_patient_of_a_message_has_notes_of_his_own():
         )
     )
 
-    assert [("1", "one"), ("2", "two")] == [
-        (n.patient.id, n.text) for n in routed.notes
+    assert [(n.patient.id, n.text) for n in routed.notes] == [
+        ("1", "one"),
+        ("2", "two"),
     ]
 
 
@@ -197,7 +203,7 @@ def test_note_ids_are_unique_within_a_record():
 
 
 def test_one_bad_message_refuses_its_whole_batch():
-    assert "no_patient" == code_of(b"\r".join([message("PID|||1"), message("PID|")]))
+    assert code_of(b"\r".join([message("PID|||1"), message("PID|")])) == "no_patient"
 
 
 def test_a_message_of_another_character_set_is_read():
@@ -207,14 +213,14 @@ def test_a_message_of_another_character_set_is_read():
         message("PID|||7||Müller^Zoë", msh=msh).decode().encode("latin-1")
     ).updates
 
-    assert (Name("Müller", "Zoë"),) == update.current.names
+    assert update.current.names == (Name("Müller", "Zoë"),)
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf", b" \n"])
 def test_a_note_event_gives_a_note(mark):
     routed = route(mark + orjson.dumps(EVENT))
 
-    assert ((), "Seen in clinic.") == (routed.updates, routed.notes[0].text)
+    assert (routed.updates, routed.notes[0].text) == ((), "Seen in clinic.")
 
 
 def test_a_note_event_with_demographics_updates_the_patient():
@@ -225,8 +231,8 @@ def test_a_note_event_with_demographics_updates_the_patient():
 
     (update,) = route(orjson.dumps(EVENT | said)).updates
 
-    assert (Name("Example"),) == update.current.names
-    assert "2024-03-01" == update.updated_at
+    assert update.current.names == (Name("Example"),)
+    assert update.updated_at == "2024-03-01"
 
 
 @pytest.mark.parametrize("date", ["1949-02-29", "0000-00-00", "1948-02-29\n"])
@@ -285,9 +291,9 @@ SHOWN = {
 def test_refuses_a_text_that_holds_an_encoded_document(document, kind):
     escaped = document.replace("\\", "\\E\\")
 
-    assert "unsupported" == code_of(message(f"OBX|1|{kind}|||{escaped}"))
-    assert "unsupported" == code_of(message(f"NTE|1||{escaped}"))
-    assert "unsupported" == code_of(orjson.dumps(EVENT | {"text": document}))
+    assert code_of(message(f"OBX|1|{kind}|||{escaped}")) == "unsupported"
+    assert code_of(message(f"NTE|1||{escaped}")) == "unsupported"
+    assert code_of(orjson.dumps(EVENT | {"text": document})) == "unsupported"
 
 
 @pytest.mark.parametrize("document", SHOWN)
@@ -300,29 +306,29 @@ def test_reads_what_a_text_of_html_or_rtf_shows(document, kind):
         message(f"NTE|1||{escaped}"),
         orjson.dumps(EVENT | {"text": document}),
     ):
-        assert [SHOWN[document]] == [each.text.strip() for each in route(value).notes]
+        assert [each.text.strip() for each in route(value).notes] == [SHOWN[document]]
 
 
 def test_refuses_a_note_event_that_shows_nothing():
-    assert "schema" == code_of(orjson.dumps(EVENT | {"text": "<p></p>"}))
+    assert code_of(orjson.dumps(EVENT | {"text": "<p></p>"})) == "schema"
 
 
 def test_refuses_what_is_too_large():
     value = message("OBX|1|TX|||" + "a" * 1000)
 
-    assert "too_large" == code_of(value, max_bytes=1000)
+    assert code_of(value, max_bytes=1000) == "too_large"
     assert route(value, max_bytes=len(value)).notes
 
 
 def test_a_large_message_is_done_in_time():
     line = "OBX|1|TX|1^H||" + r"a \b &^~ \.br\ " * 20
     value = message(*[line] * 5000)
-    assert 1_000_000 < len(value)
+    assert len(value) > 1_000_000
 
     began = time.process_time()
     route(value)
 
-    assert 10 > time.process_time() - began
+    assert time.process_time() - began < 10
 
 
 @given(
@@ -454,7 +460,7 @@ def test_no_marker_is_shown_or_logged(caplog):
         value = break_(message(*MARKED, msh=header, event=event))
         assert "ZZMARKER" not in shown(value)
 
-    assert [] == caplog.records
+    assert caplog.records == []
 
 
 def test_the_markers_do_reach_records_and_notes():

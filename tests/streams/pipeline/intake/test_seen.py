@@ -157,24 +157,24 @@ def loop():
 
 
 def test_a_message_that_is_sent_again_gives_only_an_audit_event(loop):
-    assert NEW == loop.send(oru())
-    assert REPEATED == loop.send(oru(), at=WINDOW)
+    assert loop.send(oru()) == NEW
+    assert loop.send(oru(), at=WINDOW) == REPEATED
 
-    assert {PHI_AUDIT.name, MESSAGES_SEEN.name} == {o.topic for o in loop.outputs}
+    assert {o.topic for o in loop.outputs} == {PHI_AUDIT.name, MESSAGES_SEEN.name}
 
 
 def test_a_repetition_in_the_same_transaction_is_found(loop):
     first, second = loop.record(oru()), loop.record(oru())
 
-    assert [NEW, REPEATED] == loop.batch(first, second)
+    assert loop.batch(first, second) == [NEW, REPEATED]
 
 
 def test_rows_of_an_aborted_transaction_are_not_believed(loop):
     record = loop.record(oru())
 
-    assert [NEW] == loop.batch(record, commit=False)
-    assert [NEW] == loop.batch(record)
-    assert REPEATED == loop.send(oru())
+    assert loop.batch(record, commit=False) == [NEW]
+    assert loop.batch(record) == [NEW]
+    assert loop.send(oru()) == REPEATED
 
 
 def test_a_group_that_was_set_back_gives_the_same_outcomes_again(loop):
@@ -182,36 +182,36 @@ def test_a_group_that_was_set_back_gives_the_same_outcomes_again(loop):
     records.append(loop.record(oru(text="two"), at=4))
     outcomes = loop.batch(*records)
 
-    assert [NEW, REPEATED, REPEATED, CONFLICT] == outcomes
+    assert outcomes == [NEW, REPEATED, REPEATED, CONFLICT]
     assert outcomes == loop.batch(*records)
 
 
 def test_after_the_window_it_is_a_message_like_any_other(loop):
     loop.send(oru())
 
-    assert NEW == loop.send(oru(), at=WINDOW + 1)
+    assert loop.send(oru(), at=WINDOW + 1) == NEW
 
 
 def test_a_repetition_begins_the_window_again(loop):
     loop.send(oru())
     loop.send(oru(), at=WINDOW)
 
-    assert REPEATED == loop.send(oru(), at=2 * WINDOW)
+    assert loop.send(oru(), at=2 * WINDOW) == REPEATED
 
 
 def test_a_record_with_an_earlier_time_is_a_repetition_too(loop):
     loop.send(oru(), at=WINDOW)
 
-    assert REPEATED == loop.send(oru(), at=0)
-    assert REPEATED == loop.send(oru(), at=2 * WINDOW)
+    assert loop.send(oru(), at=0) == REPEATED
+    assert loop.send(oru(), at=2 * WINDOW) == REPEATED
 
 
 def test_other_content_under_the_control_id_is_processed_and_counted(loop):
     loop.send(oru())
 
-    assert CONFLICT == loop.send(oru(text="two"))
-    assert REPEATED == loop.send(oru())
-    assert REPEATED == loop.send(oru(text="two"))
+    assert loop.send(oru(text="two")) == CONFLICT
+    assert loop.send(oru()) == REPEATED
+    assert loop.send(oru(text="two")) == REPEATED
 
 
 def test_a_sender_that_uses_one_control_id_for_all_keeps_its_row_bounded(loop):
@@ -219,9 +219,9 @@ def test_a_sender_that_uses_one_control_id_for_all_keeps_its_row_bounded(loop):
         loop.send(oru(text=f"n{n}"), at=n)
 
     [value] = loop.table.rows[place_of("A|N")].values()
-    assert MAX_CONTENTS == len(orjson.loads(value)["seen"])
-    assert REPEATED == loop.send(oru(text=f"n{MAX_CONTENTS + 4}"))
-    assert CONFLICT == loop.send(oru(text="n0"))
+    assert len(orjson.loads(value)["seen"]) == MAX_CONTENTS
+    assert loop.send(oru(text=f"n{MAX_CONTENTS + 4}")) == REPEATED
+    assert loop.send(oru(text="n0")) == CONFLICT
 
 
 @pytest.mark.parametrize("sender", ["A|M", "A^1|N", "A|N^1.2^ISO", "A|", "|N"])
@@ -229,26 +229,26 @@ def test_the_same_control_id_of_another_sender_is_another_message(loop, sender):
     loop.send(oru())
     value = oru().replace(b"|A|N|", f"|{sender}|".encode())
 
-    assert NEW == loop.send(value, sender=sender)
-    assert REPEATED == loop.send(value, sender=sender)
+    assert loop.send(value, sender=sender) == NEW
+    assert loop.send(value, sender=sender) == REPEATED
 
 
 def test_messages_without_a_control_id_are_never_repetitions(loop):
-    assert NEW == loop.send(oru(""))
-    assert NEW == loop.send(oru(""))
+    assert loop.send(oru("")) == NEW
+    assert loop.send(oru("")) == NEW
 
 
 def test_framing_and_line_ends_make_no_other_message(loop):
     loop.send(oru())
 
-    assert REPEATED == loop.send(b"\x0b" + oru().replace(b"\r", b"\r\n") + b"\x1c\r")
+    assert loop.send(b"\x0b" + oru().replace(b"\r", b"\r\n") + b"\x1c\r") == REPEATED
 
 
 def test_the_wire_format_makes_no_other_message():
     loop = Loop(wire_format=InputFormat(lambda _schema_id: True))
     loop.send(oru())
 
-    assert REPEATED == loop.send(header(7) + oru())
+    assert loop.send(header(7) + oru()) == REPEATED
 
 
 def test_json_notes_are_never_repetitions(loop):
@@ -259,15 +259,15 @@ def test_json_notes_are_never_repetitions(loop):
     }
 
     for partition in (0, 1, 1):
-        assert NEW == loop.send(orjson.dumps(event), partition=partition)
+        assert loop.send(orjson.dumps(event), partition=partition) == NEW
 
 
 def test_each_message_of_a_batch_is_judged_alone(loop):
     loop.send(oru("M1"))
     batch = b"FHS|^~\\&|A|N\rBHS|^~\\&|A|N\r" + oru("M1") + oru("M2") + oru("M2")
 
-    assert ("routed", 1, 2, 0) == loop.send(batch)
-    assert ("repeated", 0, 3, 0) == loop.send(batch)
+    assert loop.send(batch) == ("routed", 1, 2, 0)
+    assert loop.send(batch) == ("repeated", 0, 3, 0)
 
 
 def test_a_message_of_a_batch_keeps_the_id_of_its_note(loop):
@@ -291,9 +291,9 @@ def test_a_message_of_a_batch_keeps_the_id_of_its_note(loop):
 def test_a_dead_letter_is_not_seen_so_that_it_can_be_sent_again(loop):
     bad = oru("M1") + oru("M2").replace(b"PID|1||1^^^N^MR", b"PID|1||")
 
-    assert "no_patient" == loop.send(bad)
-    assert [{}] * PARTITIONS == [*loop.table.rows.values()]
-    assert NEW == loop.send(oru("M1"))
+    assert loop.send(bad) == "no_patient"
+    assert [*loop.table.rows.values()] == [{}] * PARTITIONS
+    assert loop.send(oru("M1")) == NEW
 
 
 @pytest.mark.parametrize("sender", ["A|N", "LAB|S"])
@@ -301,8 +301,8 @@ def test_a_message_in_another_partition_than_its_senders_is_refused(loop, sender
     value = oru().replace(b"|A|N|", f"|{sender}|".encode())
     found = [loop.send(value, partition=each) for each in range(PARTITIONS)]
 
-    assert NEW == found.pop(place_of(sender))
-    assert ["wrong_partition"] * (PARTITIONS - 1) == found
+    assert found.pop(place_of(sender)) == NEW
+    assert found == ["wrong_partition"] * (PARTITIONS - 1)
 
 
 def test_a_batch_of_senders_of_other_partitions_is_refused(loop):
@@ -311,7 +311,7 @@ def test_a_batch_of_senders_of_other_partitions_is_refused(loop):
     )
     value = oru("M1") + oru("M2").replace(b"|A|N|", f"|{other}|".encode())
 
-    assert ReasonCode.WRONG_PARTITION == loop.send(value)
+    assert loop.send(value) == ReasonCode.WRONG_PARTITION
 
 
 def test_no_key_value_or_header_shows_a_sender_a_control_id_or_a_text(loop):
@@ -320,7 +320,7 @@ def test_no_key_value_or_header_shows_a_sender_a_control_id_or_a_text(loop):
     [row] = [o for o in loop.outputs if o.topic == MESSAGES_SEEN.name]
     shown = repr((row.key, row.value, row.headers, row))
     assert "ZZ" not in shown
-    assert 16 == len(row.key)
+    assert len(row.key) == 16
     assert place_of("ZZAPP|ZZFAC") == row.partition
 
 
@@ -350,22 +350,22 @@ def test_an_unreadable_row_hides_no_message(loop, value, caplog):
     rows = loop.table.rows[place_of("A|N")]
     rows.update(dict.fromkeys(rows, value))
 
-    assert NEW == loop.send(oru())
+    assert loop.send(oru()) == NEW
     assert "messages.seen" in caplog.text
-    assert REPEATED == loop.send(oru())
+    assert loop.send(oru()) == REPEATED
 
 
 def test_rows_older_than_the_window_are_deleted_with_later_messages(loop):
     for n in range(50):
         loop.send(oru(f"M{n}"), at=n)
     rows = loop.table.rows[place_of("A|N")]
-    assert 50 == len(rows)
+    assert len(rows) == 50
 
     for n in range(10):
         loop.send(oru(f"L{n}"), at=LONG_AFTER + n)
 
-    assert 10 == len(rows)
-    assert REPEATED == loop.send(oru("L3"), at=LONG_AFTER + 50)
+    assert len(rows) == 10
+    assert loop.send(oru("L3"), at=LONG_AFTER + 50) == REPEATED
 
 
 def test_deletions_are_bounded_in_a_batch(loop):
@@ -391,8 +391,8 @@ def test_batches_of_many_messages_delete_as_many(loop):
 def test_a_row_that_the_batch_changes_is_not_deleted(loop):
     loop.send(oru())
 
-    assert NEW == loop.send(oru(), at=2 * WINDOW)
-    assert REPEATED == loop.send(oru(), at=2 * WINDOW)
+    assert loop.send(oru(), at=2 * WINDOW) == NEW
+    assert loop.send(oru(), at=2 * WINDOW) == REPEATED
 
 
 def test_one_record_of_the_past_or_far_ahead_deletes_no_recent_row(loop):
@@ -401,7 +401,7 @@ def test_one_record_of_the_past_or_far_ahead_deletes_no_recent_row(loop):
     loop.batch(late, usual)
     loop.send(oru("M4"), at=-50 * WINDOW)
 
-    assert REPEATED == loop.send(oru("M1"), at=2)
+    assert loop.send(oru("M1"), at=2) == REPEATED
 
 
 @pytest.mark.parametrize("at", [-T0, -T0 - 1, -LONG_AFTER])
@@ -414,7 +414,7 @@ def test_a_sender_without_times_or_with_old_ones_keeps_no_row_of_others(loop, at
 
     rows = loop.table.rows[place_of("A|N")]
     assert len(rows) <= 2 * (LONG_AFTER // step)
-    assert REPEATED == loop.send(oru(f"M{count - 5}"), at=count * step)
+    assert loop.send(oru(f"M{count - 5}"), at=count * step) == REPEATED
 
 
 def test_a_record_an_hour_ahead_has_no_row_within_the_window_deleted(loop):
@@ -422,7 +422,7 @@ def test_a_record_an_hour_ahead_has_no_row_within_the_window_deleted(loop):
     for n in range(50):
         loop.send(oru(f"F{n}"), at=WINDOW + CLOCKS_DIFFER_MS)
 
-    assert REPEATED == loop.send(oru("M1"), at=WINDOW)
+    assert loop.send(oru("M1"), at=WINDOW) == REPEATED
 
 
 def test_damage_undoes_the_batch_and_is_no_dead_letter(loop):
@@ -486,17 +486,17 @@ def test_a_repetition_is_found_on_both_sides_of_a_rotation(order):
     loop = Loop(keys=rotated(30))
     first, second = order
 
-    assert NEW == loop.send(oru("M1"), at=first)
-    assert REPEATED == loop.send(oru("M1"), at=second)
-    assert REPEATED == loop.send(oru("M1"), at=second + 1)
-    assert NEW == loop.send(oru("M2"), at=second)
+    assert loop.send(oru("M1"), at=first) == NEW
+    assert loop.send(oru("M1"), at=second) == REPEATED
+    assert loop.send(oru("M1"), at=second + 1) == REPEATED
+    assert loop.send(oru("M2"), at=second) == NEW
 
 
 def test_another_content_is_a_conflict_on_both_sides_of_a_rotation():
     loop = Loop(keys=rotated(30))
     loop.send(oru("M1", text="one"), at=0)
 
-    assert ("routed", 1, 0, 1) == loop.send(oru("M1", text="two"), at=60)
+    assert loop.send(oru("M1", text="two"), at=60) == ("routed", 1, 0, 1)
 
 
 def test_rows_of_two_keys_share_no_byte():

@@ -219,15 +219,15 @@ def test_a_note_of_an_unknown_patient_is_held_in_the_transaction_of_its_offset(l
     assert row_key(prefix_of(PATIENT.key), 0) == row.key
     assert struct.pack(">I", len(PATIENT.key)) == row.key[:4]
     held = HeldNote.decode(row.value)
-    assert ("wait", 10_000_000, 10_030_000) == (
+    assert (
         held.policy,
         held.since_ms,
         held.until_ms,
-    )
-    assert ("held", 0) == (loop.audits[0]["outcome"], loop.audits[0]["outputs"])
-    assert (b"0", b"held") == (audit.headers["outputs"], audit.headers["outcome"])
-    assert [HeldProgress(PLACE, 1, 10_000_000, 10_030_000)] == [
-        each for each in loop.scrub.held() if each.notes
+    ) == ("wait", 10_000_000, 10_030_000)
+    assert (loop.audits[0]["outcome"], loop.audits[0]["outputs"]) == ("held", 0)
+    assert (audit.headers["outputs"], audit.headers["outcome"]) == (b"0", b"held")
+    assert [each for each in loop.scrub.held() if each.notes] == [
+        HeldProgress(PLACE, 1, 10_000_000, 10_030_000)
     ]
 
 
@@ -236,8 +236,8 @@ def test_without_the_policy_a_note_is_scrubbed_at_once():
 
     loop.process(loop.note("A"))
 
-    assert (["A"], {}) == (loop.scrubbed, loop.rows)
-    assert "missing" == loop.audits[0]["join"]
+    assert (loop.scrubbed, loop.rows) == (["A"], {})
+    assert loop.audits[0]["join"] == "missing"
 
 
 def test_a_note_whose_own_message_names_the_patient_is_not_held(loop):
@@ -247,7 +247,7 @@ def test_a_note_whose_own_message_names_the_patient_is_not_held(loop):
 
     loop.process(own)
 
-    assert ["A"] == loop.scrubbed
+    assert loop.scrubbed == ["A"]
 
 
 def test_a_name_releases_the_note_with_its_source_and_time_of_arrival(loop):
@@ -256,17 +256,17 @@ def test_a_name_releases_the_note_with_its_source_and_time_of_arrival(loop):
 
     again, *_ = loop.turn()
 
-    assert {
+    assert again.headers == {
         "source": f"notes/{PLACE}/0".encode(),
         "schema": b"notes/1",
         "received": b"0000000007000",
         "held": b"0/demographics",
-    } == again.headers
+    }
     assert (PATIENT.key, None) == (again.key, again.partition)
     assert orjson.loads(loop.note("A").value) == orjson.loads(again.value)
-    assert [("held", ""), ("scrubbed", "demographics")] == outcomes(loop)
-    assert "found" == loop.audits[1]["join"]
-    assert ({}, ["A"]) == (loop.rows, loop.scrubbed)
+    assert outcomes(loop) == [("held", ""), ("scrubbed", "demographics")]
+    assert loop.audits[1]["join"] == "found"
+    assert (loop.rows, loop.scrubbed) == ({}, ["A"])
     assert loop.turn(100) == []
 
 
@@ -296,11 +296,11 @@ def test_time_releases_a_note_that_waits_but_none_that_is_held(loop):
     assert loop.turn(29.9) == []
     loop.turn(0.2)
 
-    assert [("held", ""), ("held", ""), ("scrubbed", "time")] == outcomes(loop)
-    assert ["A"] == loop.scrubbed
+    assert outcomes(loop) == [("held", ""), ("held", ""), ("scrubbed", "time")]
+    assert loop.scrubbed == ["A"]
     loop.process(loop.update())
     loop.turn()
-    assert ["A", "B"] == loop.scrubbed
+    assert loop.scrubbed == ["A", "B"]
 
 
 def test_the_policy_depends_on_the_type_and_policies_do_not_wait_for_each_other(loop):
@@ -309,12 +309,12 @@ def test_the_policy_depends_on_the_type_and_policies_do_not_wait_for_each_other(
     )
     loop.turn(31)
 
-    assert ["C", "A"] == loop.scrubbed
-    assert {b"wait", b"hold", None} == {
+    assert loop.scrubbed == ["C", "A"]
+    assert {
         each.headers.get("unknown_patient")
         for each in loop.published
         if each.topic == PHI_AUDIT.name
-    }
+    } == {b"wait", b"hold", None}
 
 
 def test_a_later_note_waits_behind_an_earlier_one_although_a_name_is_known(loop):
@@ -323,8 +323,8 @@ def test_a_later_note_waits_behind_an_earlier_one_although_a_name_is_known(loop)
 
     loop.turn()
 
-    assert ["A", "B"] == loop.scrubbed
-    assert {} == loop.rows
+    assert loop.scrubbed == ["A", "B"]
+    assert loop.rows == {}
 
 
 def test_a_note_behind_a_released_one_is_published_again_at_once(loop):
@@ -339,7 +339,7 @@ def test_a_note_behind_a_released_one_is_published_again_at_once(loop):
     assert (NOTES.name, b"2/demographics") == (again.topic, again.headers["held"])
     assert (NOTES_HELD.name, PHI_AUDIT.name) == (row.topic, audit.topic)
     loop.turn()
-    assert (["A", "B"], {}) == (loop.scrubbed, loop.rows)
+    assert (loop.scrubbed, loop.rows) == (["A", "B"], {})
 
 
 def test_a_note_that_follows_a_released_one_in_one_batch_is_scrubbed(loop):
@@ -352,7 +352,7 @@ def test_a_note_that_follows_a_released_one_in_one_batch_is_scrubbed(loop):
 
     loop.process(again, loop.note("B"))
 
-    assert (["A", "B"], {}) == (loop.scrubbed, loop.rows)
+    assert (loop.scrubbed, loop.rows) == (["A", "B"], {})
 
 
 def test_a_note_does_not_overtake_when_the_clock_goes_back(loop):
@@ -362,7 +362,7 @@ def test_a_note_does_not_overtake_when_the_clock_goes_back(loop):
 
     loop.turn(31)
 
-    assert ["A", "B"] == loop.scrubbed
+    assert loop.scrubbed == ["A", "B"]
 
 
 def test_patients_whose_keys_begin_alike_are_not_confused():
@@ -373,7 +373,7 @@ def test_patients_whose_keys_begin_alike_are_not_confused():
 
     loop.turn()
 
-    assert ["B"] == loop.scrubbed
+    assert loop.scrubbed == ["B"]
 
 
 @pytest.mark.parametrize(
@@ -384,8 +384,8 @@ def test_a_header_without_a_released_row_is_not_believed(loop, header):
     loop.process(loop.note("A"))
     loop.process(loop.note("F", headers={"held": header}))
 
-    assert [("held", ""), ("held", "")] == outcomes(loop)
-    assert 2 == len(loop.rows)
+    assert outcomes(loop) == [("held", ""), ("held", "")]
+    assert len(loop.rows) == 2
 
 
 def test_a_released_note_is_believed_once(loop):
@@ -400,8 +400,8 @@ def test_a_released_note_is_believed_once(loop):
     loop.process(again, copy)
 
     released = [each for each in outcomes(loop) if each[1]]
-    assert 1 == len(released)
-    assert {} == loop.rows
+    assert len(released) == 1
+    assert loop.rows == {}
 
 
 @pytest.mark.parametrize("is_processed", [True, False])
@@ -419,10 +419,12 @@ def test_a_released_note_that_becomes_a_dead_letter_leaves_no_row(loop, is_proce
         error = InvalidRecord(ReasonCode.POISON, "of the test")
         outputs = loop.commit(loop.scrub.dead_letter(again, error))
 
-    assert [DEAD_LETTERS.name, PHI_AUDIT.name, NOTES_HELD.name] == [
-        each.topic for each in outputs
+    assert [each.topic for each in outputs] == [
+        DEAD_LETTERS.name,
+        PHI_AUDIT.name,
+        NOTES_HELD.name,
     ]
-    assert {} == loop.rows
+    assert loop.rows == {}
 
 
 # --- transactions
@@ -432,13 +434,13 @@ def test_what_is_aborted_is_held_when_it_is_read_again(loop):
     note = loop.note("A")
     loop.scrub.process([note])
     loop.scrub.aborted()
-    assert {} == loop.scrub.due({0, 1})
-    assert [] == [each for each in loop.scrub.held() if each.notes]
+    assert loop.scrub.due({0, 1}) == {}
+    assert [each for each in loop.scrub.held() if each.notes] == []
 
     loop.process(note)
     loop.turn(31)
 
-    assert (["A"], {}) == (loop.scrubbed, loop.rows)
+    assert (loop.scrubbed, loop.rows) == (["A"], {})
 
 
 @pytest.mark.parametrize("seconds", [0, 31])
@@ -454,7 +456,7 @@ def test_a_release_that_is_aborted_is_repeated(loop, seconds):
     loop.scrub.aborted()
     loop.turn()
 
-    assert ["A", "B"] == loop.scrubbed
+    assert loop.scrubbed == ["A", "B"]
 
 
 def test_a_release_of_unknown_outcome_is_read_from_the_changelog(loop):
@@ -467,8 +469,8 @@ def test_a_release_of_unknown_outcome_is_read_from_the_changelog(loop):
     loop.tables[NOTES_HELD.name].write(PLACE, {row.key: row.value}, 9)
     loop.scrub.reread()
 
-    assert {} == loop.scrub.due({0, 1})
-    assert [] == [each for each in loop.scrub.held() if each.notes]
+    assert loop.scrub.due({0, 1}) == {}
+    assert [each for each in loop.scrub.held() if each.notes] == []
 
 
 def test_another_worker_releases_what_the_first_has_held(loop):
@@ -477,11 +479,11 @@ def test_another_worker_releases_what_the_first_has_held(loop):
 
     loop.start()
     loop.turn()
-    assert ["C"] == loop.scrubbed
+    assert loop.scrubbed == ["C"]
     loop.start()
     loop.turn(31)
 
-    assert ["C", "A"] == loop.scrubbed
+    assert loop.scrubbed == ["C", "A"]
 
 
 def test_a_revoked_partition_is_not_released_here(loop):
@@ -499,7 +501,7 @@ def test_an_interrupted_call_leaves_nothing_behind(loop):
 
     loop.turn(31)
 
-    assert ["A"] == loop.scrubbed
+    assert loop.scrubbed == ["A"]
 
 
 def test_a_row_that_was_not_written_stops_the_worker(loop):
@@ -527,12 +529,12 @@ def test_a_damaged_table_of_patients_loses_no_held_note(loop, monkeypatch):
     changelog = {row.key: row.value}
     monkeypatch.setattr(held, "open", lambda _all: held.write(PLACE, changelog, 9))
 
-    assert [*PARTITIONS] == loop.scrub.drop_state()
+    assert loop.scrub.drop_state() == [*PARTITIONS]
 
-    assert {} == loop.scrub.due({0, 1})
+    assert loop.scrub.due({0, 1}) == {}
     loop.scrub.settled(PARTITIONS)
     loop.turn(31)
-    assert ["A"] == loop.scrubbed
+    assert loop.scrubbed == ["A"]
 
 
 def test_many_notes_are_released_a_part_at_a_time(loop, monkeypatch):
@@ -544,7 +546,7 @@ def test_many_notes_are_released_a_part_at_a_time(loop, monkeypatch):
     while outputs := loop.turn():
         sizes.append(sum(each.topic == NOTES_SCRUBBED.name for each in outputs))
 
-    assert [3, 3, 1] == sizes
+    assert sizes == [3, 3, 1]
     assert [f"A{n}" for n in range(7)] == loop.scrubbed
 
 
@@ -556,7 +558,7 @@ def test_an_unreadable_row_is_ignored_and_says_nothing(loop, caplog):
     loop.process(loop.note("A"))
     loop.turn(31)
 
-    assert ["A"] == loop.scrubbed
+    assert loop.scrubbed == ["A"]
     assert "notes.held" in caplog.text
     assert MARKER not in caplog.text
 
@@ -570,12 +572,12 @@ def test_an_operator_releases_some_notes_and_discards_others(loop):
 
     loop.turn()
 
-    assert ["B", "C"] == loop.scrubbed
+    assert loop.scrubbed == ["B", "C"]
     discarded = next(each for each in loop.audits if each["outcome"] == "discarded")
-    assert {"topic": "notes", "partition": PLACE, "offset": 0} == discarded["source"]
+    assert discarded["source"] == {"topic": "notes", "partition": PLACE, "offset": 0}
     assert loop.audits[0]["note_id"] == discarded["note_id"]
-    assert ({}, {}) == (loop.rows, loop.tables[PATIENTS.name].rows[PLACE])
-    assert "operator" == loop.audits[-1]["held"]
+    assert (loop.rows, loop.tables[PATIENTS.name].rows[PLACE]) == ({}, {})
+    assert loop.audits[-1]["held"] == "operator"
 
 
 def test_what_is_released_or_discarded_has_the_digest_of_the_note_that_was_held(loop):
@@ -591,7 +593,7 @@ def test_what_is_released_or_discarded_has_the_digest_of_the_note_that_was_held(
         if each.topic in (NOTES.name, PHI_AUDIT.name)
     }
     held, released = map(seals.of_input, notes)
-    assert {PHI_AUDIT.name: held, NOTES.name: released} == inputs
+    assert inputs == {PHI_AUDIT.name: held, NOTES.name: released}
 
 
 def test_no_command_lets_a_note_overtake_another_of_its_patient(loop):
@@ -601,7 +603,7 @@ def test_no_command_lets_a_note_overtake_another_of_its_patient(loop):
     loop.process(loop.command(release=(0, 1)))
     loop.turn()
 
-    assert ["A", "B"] == loop.scrubbed
+    assert loop.scrubbed == ["A", "B"]
 
 
 def test_a_command_on_what_is_gone_does_nothing(loop):
@@ -609,15 +611,15 @@ def test_a_command_on_what_is_gone_does_nothing(loop):
     loop.turn(31)
 
     assert loop.process(loop.command(release=(0, 7), discard=(0, 9))) == []
-    assert ["A"] == loop.scrubbed
+    assert loop.scrubbed == ["A"]
 
 
 def test_an_update_may_carry_a_command(loop):
     loop.process(loop.note("A", note_type="OP"))
     loop.process(loop.update(command=HeldCommand(discard=(0,))))
 
-    assert {} == loop.rows
-    assert {} != loop.tables[PATIENTS.name].rows[PLACE]
+    assert loop.rows == {}
+    assert loop.tables[PATIENTS.name].rows[PLACE] != {}
 
 
 def test_no_value_of_a_note_is_in_a_repr(loop):

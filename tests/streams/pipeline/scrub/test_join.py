@@ -76,7 +76,7 @@ def test_an_erased_patient_stays_erased_when_updates_are_read_again():
     topic.update(KEPT, "Kept")
     topic.update(LINKED, "Keptson", (KEPT,))
     before, _ = topic.read(start, start)
-    assert 4 == len(before)
+    assert len(before) == 4
     for each in (ONE, OTHER):
         topic.logs[each.key].append(None)
     # As far as it goes the topic was processed.
@@ -84,7 +84,7 @@ def test_an_erased_patient_stays_erased_when_updates_are_read_again():
 
     rows, after = topic.read(start, done)
 
-    assert {KEPT.key, LINKED.key} == rows.keys()
+    assert rows.keys() == {KEPT.key, LINKED.key}
     assert all(before[key] == value for key, value in rows.items())
     assert done == after
 

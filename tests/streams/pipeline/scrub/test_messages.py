@@ -123,7 +123,7 @@ def test_a_message_is_rebuilt_with_the_text_of_its_note(scrub, system):
     assert headers == message.headers.keys()
     assert message.timeless
     said = orjson.loads(audit.value)
-    assert ("hl7", 1, 1) == (said["format"], said["outputs"], said["removed"]["ZPD"])
+    assert (said["format"], said["outputs"], said["removed"]["ZPD"]) == ("hl7", 1, 1)
     assert said["found"]["NAME:PATIENT"] >= 1
 
 
@@ -154,11 +154,11 @@ def test_a_resource_without_a_note_is_rebuilt(scrub):
     [[message, audit]] = scrub.process(routed(RESOURCE))
 
     patient = orjson.loads(message.value)
-    assert "Patient" == patient["resourceType"]
+    assert patient["resourceType"] == "Patient"
     assert b"Quellwright" not in message.value
     assert b"4711-77" not in message.value
     assert CONTENT_TYPES["fhir"] == message.headers["content-type"]
-    assert "fhir" == orjson.loads(audit.value)["format"]
+    assert orjson.loads(audit.value)["format"] == "fhir"
 
 
 def test_a_format_that_is_not_known_is_refused(scrub):
@@ -187,7 +187,7 @@ def test_a_value_that_a_reader_lets_through_is_no_output(scrub, monkeypatch):
 
     _note, refused = scrub.process(routed(MESSAGE))
 
-    assert "residue" == refused.code
+    assert refused.code == "residue"
     assert "Quellwright" not in str(refused)
 
 

@@ -95,7 +95,7 @@ def test_values_of_neighbouring_elements_are_apart():
 
     *_, parted = values_of("ccda", part).split("\n\n\n\n")
 
-    assert ["1", "97062", "5", "X", "Y"] == parted.split()
+    assert parted.split() == ["1", "97062", "5", "X", "Y"]
 
 
 class Codes(Reader):

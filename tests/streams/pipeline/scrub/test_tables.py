@@ -70,24 +70,24 @@ def complete(tables, pair, partitions):
 def test_a_partition_is_ready_and_settled_when_both_tables_are(tables, pair):
     one, other = pair
     one.to_be_ready = [0, 1]
-    assert [] == tables.ready()
+    assert tables.ready() == []
     other.to_be_ready = [1]
-    assert [1] == tables.ready()
+    assert tables.ready() == [1]
 
     other.to_be_settled = [1]
-    assert [] == tables.settled([1])
+    assert tables.settled([1]) == []
     one.to_be_settled = [1]
-    assert [1] == tables.settled([])
-    assert [] == tables.settled([])
-    assert ([1], [1]) == (one.settling, other.settling)
+    assert tables.settled([]) == [1]
+    assert tables.settled([]) == []
+    assert (one.settling, other.settling) == ([1], [1])
 
 
 def test_a_partition_that_is_claimed_once_more_is_returned_once_more(tables, pair):
     """Its tables are complete: nobody else has written since."""
     complete(tables, pair, [0, 1])
 
-    assert [0] == tables.settled([0])
-    assert [] == tables.settled([])
+    assert tables.settled([0]) == [0]
+    assert tables.settled([]) == []
 
 
 def test_a_partition_that_could_not_be_settled_is_tried_again(tables, pair):
@@ -96,8 +96,8 @@ def test_a_partition_that_could_not_be_settled_is_tried_again(tables, pair):
         complete(tables, pair, [0])
     pair[1].trouble = None
 
-    assert [0] == tables.settled([])
-    assert [0] == pair[1].settling
+    assert tables.settled([]) == [0]
+    assert pair[1].settling == [0]
 
 
 def test_only_the_damaged_table_is_dropped_and_both_are_read_again(tables, pair):
@@ -106,18 +106,18 @@ def test_only_the_damaged_table_is_dropped_and_both_are_read_again(tables, pair)
     other.is_damaged = True
     one.opened.clear()
 
-    assert [0, 1] == tables.drop()
+    assert tables.drop() == [0, 1]
 
-    assert ([], [0, 1]) == (one.dropped, other.dropped)
+    assert (one.dropped, other.dropped) == ([], [0, 1])
     assert ([0, 1], {0, 1}) == (one.released, one.opened)
-    assert ([0, 1], [0, 1]) == complete(tables, pair, [0, 1])
+    assert complete(tables, pair, [0, 1]) == ([0, 1], [0, 1])
 
 
 def test_if_no_table_is_known_to_be_damaged_all_are_dropped(tables, pair):
     complete(tables, pair, [0, 1])
 
-    assert [0, 1] == tables.drop()
-    assert [[0, 1]] * 2 == [each.dropped for each in pair]
+    assert tables.drop() == [0, 1]
+    assert [each.dropped for each in pair] == [[0, 1]] * 2
 
 
 def test_all_tables_are_released_even_if_one_fails(tables, pair):
@@ -127,10 +127,10 @@ def test_all_tables_are_released_even_if_one_fails(tables, pair):
     with pytest.raises(CorruptState):
         tables.release([0])
 
-    assert [0] == pair[1].released
+    assert pair[1].released == [0]
     pair[0].trouble = None
-    assert ([0], [0]) == complete(tables, pair, [0])
+    assert complete(tables, pair, [0]) == ([0], [0])
 
 
 def test_the_slower_table_decides_about_the_progress(tables):
-    assert [TableProgress(0, 5, 6, 1.0, 10)] == tables.progress()
+    assert tables.progress() == [TableProgress(0, 5, 6, 1.0, 10)]

@@ -75,7 +75,7 @@ def test_every_field_is_described(description):
         if not each.get("description") and "$ref" not in each
     ]
 
-    assert [] == missing
+    assert missing == []
 
 
 def test_references_lead_to_schemas_that_are_there(description):
@@ -95,7 +95,7 @@ def test_examples_are_those_of_the_schemas_and_are_scrubbed(description, tmp_pat
         answers = [
             gateway.post("/v1/notes", each["value"]) for each in examples.values()
         ]
-    assert {200} == {each.status for each in answers}
+    assert {each.status for each in answers} == {200}
 
 
 def test_the_framework_records_no_telemetry_whatever_the_environment(monkeypatch):
@@ -124,7 +124,7 @@ def test_the_page_loads_nothing_from_other_hosts(description):
 
     Links().feed(page(description))
 
-    assert ["/docs.css", "/v1/openapi.json"] == loaded
+    assert loaded == ["/docs.css", "/v1/openapi.json"]
 
 
 def test_the_page_escapes_what_it_shows(description):
@@ -164,15 +164,15 @@ def test_the_page_reads_well_in_a_browser(tmp_path):
             )
             assert scrolled <= 0, name
             assert shown.locator("section").count() > len(ENDPOINTS)
-            assert [] == [
+            assert [
                 each
                 for each in asked
                 if not each.startswith(f"http://127.0.0.1:{gateway.port}/")
-            ]
-            assert [] == [
+            ] == []
+            assert [
                 each for each in trouble if "favicon" not in each and "404" not in each
-            ]
+            ] == []
             violations = axe.Axe().run(shown).response["violations"]
-            assert [] == [each["id"] for each in violations], name
+            assert [each["id"] for each in violations] == [], name
             context.close()
         browser.close()

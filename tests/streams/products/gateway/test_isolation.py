@@ -55,9 +55,9 @@ def test_only_the_request_that_breaks_a_worker_fails(tmp_path, fault, status, co
         log = ours.log.read_text()
 
     assert (status, code) == (answer.status, answer.code)
-    assert {200} == {each.status for each in others + again}
+    assert {each.status for each in others + again} == {200}
     assert took_over
-    assert 1 == lost
+    assert lost == 1
     assert MARK not in log
 
 
@@ -72,7 +72,7 @@ def test_with_one_worker_others_wait_for_the_next_one(tmp_path):
         other = ours.post("/v1/notes", GOOD)
         answer = broken.result()
 
-    assert (503, 200) == (answer.status, other.status)
+    assert (answer.status, other.status) == (503, 200)
 
 
 def test_who_waits_too_long_for_a_worker_is_sent_away(tmp_path):
@@ -87,9 +87,9 @@ def test_who_waits_too_long_for_a_worker_is_sent_away(tmp_path):
         other = ours.post("/v1/notes", GOOD)
         answer = broken.result()
 
-    assert (503, "overloaded", "1") == (
+    assert (
         other.status,
         other.code,
         other.headers["Retry-After"],
-    )
-    assert "deadline" == answer.code
+    ) == (503, "overloaded", "1")
+    assert answer.code == "deadline"

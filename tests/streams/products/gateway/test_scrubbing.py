@@ -125,7 +125,7 @@ def test_a_note_is_scrubbed_and_annotated_in_both_texts(ours):
     assert found["text"] == (
         "Ms. [NAME:PATIENT] was seen on [DATE]; call [CONTACT:PHONE]."
     )
-    assert "found" == found["join"]
+    assert found["join"] == "found"
     shown = [
         (
             NOTE["text"][each["start"] : each["end"]],
@@ -165,9 +165,9 @@ def test_ids_are_those_of_the_stream_unless_the_caller_asks(ours):
 def test_a_note_without_a_patient_joins_nothing(ours):
     found = value(ask(ours, Kind.NOTE, {"id": "1", "text": "Seen today, well."}))
 
-    assert "missing" == found["join"]
+    assert found["join"] == "missing"
     assert "patient" not in found
-    assert "Seen today, well." == found["text"]
+    assert found["text"] == "Seen today, well."
 
 
 @pytest.mark.parametrize("media_type", [JSON, NDJSON])
@@ -184,10 +184,10 @@ def test_a_batch_has_a_result_or_an_error_for_each_note_in_order(ours, media_typ
         results = value(answer)["results"]
     else:
         results = [json.loads(line) for line in answer.body.splitlines()]
-    assert ["found", None, "found"] == [each.get("join") for each in results]
-    assert "schema" == results[1]["error"]["code"]
+    assert [each.get("join") for each in results] == ["found", None, "found"]
+    assert results[1]["error"]["code"] == "schema"
     assert b"ZZ" not in answer.body
-    assert (2, {"schema": 1}) == (answer.counts.scrubbed, answer.counts.refused)
+    assert (answer.counts.scrubbed, answer.counts.refused) == (2, {"schema": 1})
 
 
 def test_a_note_of_a_batch_that_gives_a_name_twice_is_refused_alone(ours):
@@ -195,14 +195,14 @@ def test_a_note_of_a_batch_that_gives_a_name_twice_is_refused_alone(ours):
 
     found = json.loads(ask(ours, Kind.BATCH, body, JSON).body)["results"]
 
-    assert [False, True] == ["error" in each for each in found]
+    assert ["error" in each for each in found] == [False, True]
     assert "gives a name twice" in found[1]["error"]["reason"]
 
 
 def test_a_batch_of_too_many_notes_is_refused(hybrid):
     answer = ask(scrubber(hybrid, max_batch=1), Kind.BATCH, [NOTE, NOTE])
 
-    assert (413, "too_large") == (answer.status, refusal(answer)[1]["code"])
+    assert (answer.status, refusal(answer)[1]["code"]) == (413, "too_large")
 
 
 def test_a_note_of_a_batch_that_is_too_large_is_refused_alone(hybrid):
@@ -210,7 +210,7 @@ def test_a_note_of_a_batch_that_is_too_large_is_refused_alone(hybrid):
     answer = ask(scrubber(hybrid, max_note_bytes=100), Kind.BATCH, [NOTE, small])
 
     codes = [each.get("error", {}).get("code") for each in value(answer)["results"]]
-    assert ["too_large", None] == codes
+    assert codes == ["too_large", None]
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_refusal_says_why_and_never_what(
 
     assert (status, code) == (found, error["code"])
     assert error["reason"]
-    assert {code: 1} == answer.counts.refused
+    assert answer.counts.refused == {code: 1}
     assert b"ZZ" not in answer.body
     assert "ZZ" not in caplog.text
 
@@ -268,10 +268,10 @@ def test_json_may_not_be_nested_deeper_than_a_limit(ours):
     )
 
     for body in (deep, deeper):
-        assert (422, "bad_json") == (
+        assert (
             ask(ours, Kind.NOTE, body).status,
             refusal(ask(ours, Kind.NOTE, body))[1]["code"],
-        )
+        ) == (422, "bad_json")
 
 
 @pytest.mark.parametrize(
@@ -294,8 +294,8 @@ def test_a_message_comes_back_for_each_patient_with_its_notes(ours):
     assert 2 == len(found["messages"]) == len(found["notes"])
     one = found["messages"][0]
     assert json.loads(one["content"])["text"] == "Mr. [NAME:PATIENT] is well."
-    assert ({"Test.photo": 1}, {"image": 2}) == (one["removed"], one["unreadable"])
-    assert "Mr. [NAME:PATIENT] is well." == found["notes"][0]["text"]
+    assert (one["removed"], one["unreadable"]) == ({"Test.photo": 1}, {"image": 2})
+    assert found["notes"][0]["text"] == "Mr. [NAME:PATIENT] is well."
     assert found["messages"][1]["patient"] == found["notes"][1]["patient"]
     assert b"zz" not in answer.body.lower()
 
@@ -304,21 +304,21 @@ def test_a_bare_message_is_given_to_whom_accepts_only_that(ours):
     one, two = patients("Zzquellwright"), patients("Zzquellwright", "Zzbrandt")
     answer = ask(ours, Kind.FHIR, one, accept=f"{FHIR}; q=0.9, text/*")
 
-    assert (200, FHIR) == (answer.status, answer.media_type)
-    assert "Test" == json.loads(answer.body)["resourceType"]
+    assert (answer.status, answer.media_type) == (200, FHIR)
+    assert json.loads(answer.body)["resourceType"] == "Test"
     both = ask(ours, Kind.FHIR, one, accept=f"{FHIR}, {JSON}")
     assert "messages" in value(both)
-    assert (406, "not_acceptable") == (
+    assert (
         ask(ours, Kind.FHIR, two, accept=FHIR).status,
         refusal(ask(ours, Kind.FHIR, two, accept=FHIR))[1]["code"],
-    )
+    ) == (406, "not_acceptable")
 
 
 def test_a_value_that_leaks_into_a_message_is_residue(hybrid):
     leaky = scrubber(hybrid, readers={"fhir": TestReader(leak="family")})
     answer = ask(leaky, Kind.FHIR, patients("Zzquellwright"))
 
-    assert (422, "residue") == (answer.status, refusal(answer)[1]["code"])
+    assert (answer.status, refusal(answer)[1]["code"]) == (422, "residue")
     assert b"zz" not in answer.body.lower()
 
 
@@ -326,7 +326,7 @@ def test_a_detector_that_fails_is_500_with_its_code_alone():
     broken = Deidentifier([Broken()], load_policy("safe-harbor"))
     answer = ask(scrubber(broken), Kind.NOTE, NOTE)
 
-    assert (500, {"code": "detector_failed"}) == refusal(answer)
+    assert refusal(answer) == (500, {"code": "detector_failed"})
 
 
 def test_a_bug_is_500_with_a_code_alone_and_shows_no_value_in_the_log(ours, caplog):
@@ -340,7 +340,7 @@ def test_a_bug_is_500_with_a_code_alone_and_shows_no_value_in_the_log(ours, capl
         patients("ZZQ"),
     )
 
-    assert (500, {"code": "decoder_failed"}) == refusal(answer)
+    assert refusal(answer) == (500, {"code": "decoder_failed"})
     assert all("ZZQ" not in record.getMessage() for record in caplog.records)
 
 
@@ -353,7 +353,7 @@ def test_a_document_comes_back_in_its_form(ours):
     assert plain.media_type.startswith("text/plain")
     assert plain.body.startswith(b"Mr. [NAME:PATIENT], MRN [")
     assert value(rich)["content"].startswith("{\\rtf1")
-    assert "application/rtf" == value(rich)["media_type"]
+    assert value(rich)["media_type"] == "application/rtf"
     assert "[NAME:PATIENT]" in value(page)["content"]
     for each in (plain, rich, page):
         assert b"zzq" not in each.body.lower()
@@ -380,7 +380,7 @@ def test_the_charset_of_a_text_is_that_of_its_header(ours):
 def test_answers_are_as_the_description_says(ours, kind, body, media_type):
     found = ask(ours, kind, body, media_type)
 
-    assert 200 == found.status
+    assert found.status == 200
     MODELS[kind].model_validate_json(found.body)
 
 

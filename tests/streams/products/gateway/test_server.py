@@ -105,7 +105,7 @@ def test_every_path_answers(gateway):
         gateway.get("/docs.css"),
     ]
 
-    assert {200} == {each.status for each in answers}
+    assert {each.status for each in answers} == {200}
     assert not [each for each in answers[:5] if b"zz" in each.body.lower()]
     assert answers[3].json["notes"][0]["text"].endswith("was seen.")
     models.Note.model_validate_json(answers[0].body)
@@ -133,10 +133,10 @@ def test_every_answer_has_the_security_headers_and_none_of_cors(gateway):
 def test_ids_are_given_back_only_to_who_asks(gateway):
     pseudonym = post(gateway, "/v1/notes", NOTE).json["note_id"]
 
-    assert "N-Zzid" != pseudonym
-    assert "N-Zzid" == post(gateway, "/v1/notes?note_id=sent", NOTE).json["note_id"]
+    assert pseudonym != "N-Zzid"
+    assert post(gateway, "/v1/notes?note_id=sent", NOTE).json["note_id"] == "N-Zzid"
     wrong = post(gateway, "/v1/notes?note_id=Zzwrong", NOTE)
-    assert (422, "schema") == (wrong.status, wrong.code)
+    assert (wrong.status, wrong.code) == (422, "schema")
     assert b"Zz" not in wrong.body
 
 
@@ -144,10 +144,10 @@ def test_ids_are_given_back_only_to_who_asks(gateway):
 def test_without_a_known_token_nothing_is_served_but_pages_without_data(gateway, given):
     for method, path in (("POST", "/v1/notes"), ("GET", "/metrics"), ("GET", "/x")):
         answer = gateway.ask(method, path, b"{}", given)
-        assert (401, "unauthorized") == (answer.status, answer.code)
+        assert (answer.status, answer.code) == (401, "unauthorized")
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     for path in ("/healthz", "/docs", "/v1/openapi.json"):
-        assert 200 == gateway.ask("GET", path, headers=given).status
+        assert gateway.ask("GET", path, headers=given).status == 200
 
 
 def test_other_hosts_and_pages_of_other_sites_are_refused(gateway):
@@ -155,9 +155,9 @@ def test_other_hosts_and_pages_of_other_sites_are_refused(gateway):
     other = post(gateway, "/v1/notes", NOTE, Origin="https://evil.example")
     own = post(gateway, "/v1/notes", NOTE, Origin=f"http://localhost:{gateway.port}")
 
-    assert (421, "wrong_host") == (wrong.status, wrong.code)
-    assert (403, "forbidden") == (other.status, other.code)
-    assert 200 == own.status
+    assert (wrong.status, wrong.code) == (421, "wrong_host")
+    assert (other.status, other.code) == (403, "forbidden")
+    assert own.status == 200
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_what_cannot_be_read_is_refused_with_a_reason(
 def test_compressed_bodies_are_refused(gateway):
     answer = post(gateway, "/v1/notes", b"\x1f\x8b", **{"Content-Encoding": "gzip"})
 
-    assert (415, "unsupported") == (answer.status, answer.code)
+    assert (answer.status, answer.code) == (415, "unsupported")
 
 
 def test_a_large_body_is_refused_by_its_length_before_it_comes(gateway):
@@ -234,7 +234,7 @@ def test_a_slow_body_is_given_up(gateway):
 def test_a_slow_head_is_given_up(gateway):
     started = time.monotonic()
 
-    assert b"" == raw(gateway, b"POST /v1/notes HTTP/1.1\r\nHost: loc", 60)
+    assert raw(gateway, b"POST /v1/notes HTTP/1.1\r\nHost: loc", 60) == b""
     assert HEADER_SECONDS - 1 < time.monotonic() - started < HEADER_SECONDS + 20
 
 
@@ -253,7 +253,7 @@ def test_many_idle_connections_do_no_harm(gateway):
         socket.create_connection(("127.0.0.1", gateway.port), 10) for _ in range(300)
     ]
     try:
-        assert 200 == post(gateway, "/v1/notes", NOTE).status
+        assert post(gateway, "/v1/notes", NOTE).status == 200
     finally:
         for each in idle:
             each.close()
@@ -272,9 +272,9 @@ def test_idle_connections_of_one_address_do_not_keep_others_out(gateway):
         for each in idle:
             each.close()
 
-    assert 200 == answer.status
+    assert answer.status == 200
     assert seconds < HEADER_SECONDS
-    assert MAX_CONNECTIONS <= ended
+    assert ended >= MAX_CONNECTIONS
 
 
 def is_ended(connection):
@@ -295,11 +295,11 @@ def test_one_connection_serves_many_requests(gateway):
         note = json.dumps({"id": str(number), "text": "Seen."})
         connection.request("POST", "/v1/notes", note, headers)
         response = connection.getresponse()
-        assert (200, "Seen.") == (response.status, json.load(response)["text"])
+        assert (response.status, json.load(response)["text"]) == (200, "Seen.")
         sockets.add(connection.sock.getsockname())
     connection.close()
 
-    assert 1 == len(sockets)
+    assert len(sockets) == 1
 
 
 def test_requests_at_the_same_time_get_their_own_answers(gateway):
@@ -319,7 +319,7 @@ def test_metrics_count_by_closed_sets(gateway):
     sample = 'phistream_gateway_requests_total{client="lab",route="/v1/notes",'
     text = gateway.get("/metrics", **BEARER).body.decode()
 
-    assert 0 == before
+    assert before == 0
     assert sample + 'status="200"}' in text
     assert sample + 'status="413"}' in text
     assert 'phistream_gateway_refused_total{reason="slow_body"} 1.0' in text
@@ -358,8 +358,8 @@ def test_requests_beyond_the_limit_are_sent_away_for_a_second(tmp_path):
         time.sleep(1)
         later = gateway.post("/v1/notes", NOTE)
 
-    assert (503, "overloaded") == (answer.status, answer.code)
-    assert "1" == answer.headers["Retry-After"]
+    assert (answer.status, answer.code) == (503, "overloaded")
+    assert answer.headers["Retry-After"] == "1"
     assert 200 == alive.status == later.status
 
 
@@ -379,7 +379,7 @@ def test_requests_that_were_begun_are_answered_before_the_end(tmp_path):
         status = gateway.process.wait(60)
 
     assert answer.startswith(b"HTTP/1.1 200 ")
-    assert 0 == status
+    assert status == 0
 
 
 def test_over_tls_with_the_certificate_of_files(tmp_path):
@@ -429,7 +429,7 @@ def _over_tls(port, context):
 def test_a_wrong_setting_refuses_the_start_with_78(tmp_path, options, settings, named):
     status, output = refused_start(tmp_path, *options, **settings)
 
-    assert 78 == status, output
+    assert status == 78, output
     assert named in output
     assert TOKEN not in output
 
@@ -478,4 +478,4 @@ def test_a_client_that_goes_away_holds_no_worker(tmp_path):
             each.join()
         answer = gateway.post("/v1/notes", NOTE)
 
-    assert 200 == answer.status
+    assert answer.status == 200

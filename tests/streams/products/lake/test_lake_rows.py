@@ -88,7 +88,7 @@ def test_a_message_needs_the_headers_that_scrub_writes(changes, says):
     topic = "hl7.scrubbed"
     given = {"topic": topic, "partition": 2, "key": ANN.encode()}
     row = rows_of(topic).of(record(b"<a/>", 7, headers=HEADERS, **given), "day")
-    assert ("<a/>", "ccda", None) == (row["content"], row["format"], row["day"])
+    assert (row["content"], row["format"], row["day"]) == ("<a/>", "ccda", None)
 
     bad = record(b"<a/>", 7, headers=HEADERS | changes, **given)
     assert says in refused(topic, bad)
@@ -111,8 +111,8 @@ def test_objects_whose_names_are_data_become_maps():
         ]
     )
 
-    assert ["map<string, long>", "boolean", "string"] == [*map(str, found.values())]
-    assert [("x", 1)] == converters(found)["counts"]({"x": 1})
+    assert [*map(str, found.values())] == ["map<string, long>", "boolean", "string"]
+    assert converters(found)["counts"]({"x": 1}) == [("x", 1)]
 
 
 def test_properties_of_all_versions_are_columns():

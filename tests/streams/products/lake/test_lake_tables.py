@@ -51,9 +51,9 @@ def test_rows_and_offsets_are_in_one_snapshot(lake):
     lake.write(*notes(0, 1, 5), record(note_value(), 7, partition=1))
 
     snapshot = lake.table.table.current_snapshot()
-    assert '{"notes.scrubbed":{"0":6,"1":8}}' == snapshot.summary[OFFSETS]
-    assert {0: 6, 1: 8} == lake.table.progress().offsets
-    assert [(0, 0), (0, 1), (0, 5), (1, 7)] == lake.places()
+    assert snapshot.summary[OFFSETS] == '{"notes.scrubbed":{"0":6,"1":8}}'
+    assert lake.table.progress().offsets == {0: 6, 1: 8}
+    assert lake.places() == [(0, 0), (0, 1), (0, 5), (1, 7)]
 
 
 def test_a_table_is_partitioned_by_the_notes_own_day_and_by_type(lake):
@@ -64,10 +64,10 @@ def test_a_table_is_partitioned_by_the_notes_own_day_and_by_type(lake):
     )
 
     # 19784 days after 1970 it is 2024-03-02.
-    assert {
+    assert {tuple(each.file.partition[n] for n in (0, 1))
+          for each in lake.table.table.scan().plan_files()} == {
         (19784, "11506-3"), (None, "11506-3"), (None, ""),
-    } == {tuple(each.file.partition[n] for n in (0, 1))
-          for each in lake.table.table.scan().plan_files()}  # fmt: skip
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("unit", "day"), [("month", 1), ("year", 1), ("day", 9)])
@@ -78,7 +78,7 @@ def test_partitions_may_be_of_months_or_years(tmp_path, unit, day):
     again = Lake(settings_of(tmp_path, partition_by="day"))
 
     assert unit == again.table.unit
-    assert [(date(2024, 1, day),)] == again.rows("day")
+    assert again.rows("day") == [(date(2024, 1, day),)]
     lake.close()
     again.close()
 
@@ -102,7 +102,7 @@ def test_the_second_of_two_writers_is_refused_and_writes_nothing(lake, tmp_path)
     with pytest.raises(OtherWriter, match="another process"):
         other.write(*notes(0, 1), batch=theirs)
 
-    assert [(0, 0), (0, 1)] == other.places()
+    assert other.places() == [(0, 0), (0, 1)]
     other.close()
 
 
@@ -128,8 +128,8 @@ def test_writers_that_commit_at_the_same_moment_double_nothing(tmp_path):
         for each in threads:
             each.join()
 
-        assert ["refused", "refused", "written"] == sorted(outcomes)
-        assert [(0, 0), (0, 1), (0, 2)] == lakes[0].places()
+        assert sorted(outcomes) == ["refused", "refused", "written"]
+        assert lakes[0].places() == [(0, 0), (0, 1), (0, 2)]
         for each in lakes:
             each.close()
 
@@ -154,7 +154,7 @@ def test_rows_are_written_again_on_top_of_a_snapshot_of_maintenance(lake):
     table._write = after_compaction
     lake.write(*notes(2), batch=batch)
 
-    assert [(0, 0), (0, 1), (0, 2)] == lake.places()
+    assert lake.places() == [(0, 0), (0, 1), (0, 2)]
     other.close()
 
 
@@ -172,7 +172,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once(lake, is_made):
     lake.table._write = lossy
     lake.write(*notes(0, 1))
 
-    assert [(0, 0), (0, 1)] == lake.places()
+    assert lake.places() == [(0, 0), (0, 1)]
     assert (1 if is_made else 2) == len(calls)
 
 
@@ -182,7 +182,7 @@ def test_pyiceberg_never_repeats_a_commit_by_itself(lake):
     stale = lake.batch()
     lake.write(*notes(0))
 
-    assert "0" == lake.table.table.properties["commit.retry.num-retries"]
+    assert lake.table.table.properties["commit.retry.num-retries"] == "0"
     with pytest.raises(OtherWriter):
         lake.write(*notes(0), batch=stale)
 
@@ -191,8 +191,8 @@ def test_a_null_value_erases_earlier_rows_and_no_later_ones(lake):
     lake.write(*notes(0, 1), *notes(2, patient=BEN))
     lake.write(*notes(3), tombstone(ANN, 4), *notes(5), *notes(6, patient=BEN))
 
-    assert [(2, BEN), (5, ANN), (6, BEN)] == lake.rows("record_offset", "patient")
-    assert {0: 7} == lake.table.progress().offsets
+    assert lake.rows("record_offset", "patient") == [(2, BEN), (5, ANN), (6, BEN)]
+    assert lake.table.progress().offsets == {0: 7}
 
 
 def test_a_null_value_alone_moves_the_offsets(lake):
@@ -200,8 +200,8 @@ def test_a_null_value_alone_moves_the_offsets(lake):
     lake.write(*notes(1), tombstone(BEN, 2))
     lake.write(tombstone(BEN, 3))
 
-    assert [(0, 1)] == lake.places()
-    assert {0: 4} == lake.table.progress().offsets
+    assert lake.places() == [(0, 1)]
+    assert lake.table.progress().offsets == {0: 4}
 
 
 def test_erased_rows_are_in_no_file_once_old_snapshots_have_expired(lake):
@@ -215,21 +215,21 @@ def test_erased_rows_are_in_no_file_once_old_snapshots_have_expired(lake):
 
     assert done.snapshots
     assert not before & data_files(lake)
-    assert [(0, 2)] == lake.places()
-    assert {0: 4} == lake.table.progress().offsets
+    assert lake.places() == [(0, 2)]
+    assert lake.table.progress().offsets == {0: 4}
 
 
 def test_small_files_of_a_partition_become_one_and_keep_the_offsets(lake):
     for n in range(5):
         lake.write(*notes(n), *notes(n + 10, note_type="34133-9", patient=BEN))
-    assert (10, 5) == small_files(lake.table, lake.settings)
+    assert small_files(lake.table, lake.settings) == (10, 5)
     before = lake.places()
 
     assert Compacted(10, 2) == compact(lake.table, lake.settings, min_files=5)
 
     assert before == lake.places()
-    assert (2, 1) == small_files(lake.table, lake.settings)
-    assert {0: 15} == lake.table.progress().offsets
+    assert small_files(lake.table, lake.settings) == (2, 1)
+    assert lake.table.progress().offsets == {0: 15}
     assert Compacted() == compact(lake.table, lake.settings, min_files=2)
 
 
@@ -249,8 +249,8 @@ def test_compaction_does_not_bring_back_what_is_erased_meanwhile(lake, monkeypat
     monkeypatch.setattr(maintenance, "_rewrite", after_erasure)
     compact(lake.table, lake.settings, min_files=2)
 
-    assert [(1,), (3,)] == lake.rows("record_offset")
-    assert {0: 5} == lake.table.progress().offsets
+    assert lake.rows("record_offset") == [(1,), (3,)]
+    assert lake.table.progress().offsets == {0: 5}
     other.close()
 
 
@@ -265,9 +265,9 @@ def test_files_of_a_killed_writer_are_deleted_when_they_are_old(lake):
 
     done = expire(lake.table, lake.settings, datetime.now(UTC))
 
-    assert 1 == done.orphans
-    assert (False, True) == (old.exists(), new.exists())
-    assert [(0, 0)] == lake.places()
+    assert done.orphans == 1
+    assert (old.exists(), new.exists()) == (False, True)
+    assert lake.places() == [(0, 0)]
 
 
 def test_snapshots_of_other_programs_leave_the_offsets_as_they_were(lake):
@@ -275,8 +275,8 @@ def test_snapshots_of_other_programs_leave_the_offsets_as_they_were(lake):
     lake.table.table.delete("record_offset = 0")
     lake.write(*notes(2))
 
-    assert [(0, 1), (0, 2)] == lake.places()
-    assert {0: 3} == lake.table.progress().offsets
+    assert lake.places() == [(0, 1), (0, 2)]
+    assert lake.table.progress().offsets == {0: 3}
 
 
 def test_the_snapshot_that_holds_the_offsets_outlives_those_of_other_programs(lake):
@@ -286,10 +286,10 @@ def test_the_snapshot_that_holds_the_offsets_outlives_those_of_other_programs(la
     lake.table.table.delete("record_offset = 1")
     later = datetime.now(UTC) + timedelta(seconds=1)
 
-    assert 1 == expire(lake.table, lake.settings, later).snapshots
+    assert expire(lake.table, lake.settings, later).snapshots == 1
 
-    assert {0: 3} == lake.table.progress().offsets
-    assert [(0, 2)] == lake.places()
+    assert lake.table.progress().offsets == {0: 3}
+    assert lake.places() == [(0, 2)]
 
 
 def test_a_snapshot_that_only_deletes_holds_the_offsets_of_before(lake):
@@ -298,7 +298,7 @@ def test_a_snapshot_that_only_deletes_holds_the_offsets_of_before(lake):
 
     offsets = [each.summary[OFFSETS] for each in lake.table.table.metadata.snapshots]
     by_partition = '{"notes.scrubbed":{"0":%d}}'
-    assert [by_partition % 2, by_partition % 2, by_partition % 4] == offsets
+    assert offsets == [by_partition % 2, by_partition % 2, by_partition % 4]
 
 
 def test_a_table_without_any_offsets_is_refused(lake):
@@ -330,7 +330,7 @@ def test_a_property_that_a_schema_gains_becomes_a_column(tmp_path):
         (row["written_at"], row["source"]["offset"])
         for row in later.table.table.scan().to_arrow().to_pylist()
     ]
-    assert {(None, None), ("2024", 3)} == set(rows)
+    assert set(rows) == {(None, None), ("2024", 3)}
     earlier.close()
     later.close()
 

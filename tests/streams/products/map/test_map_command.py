@@ -52,9 +52,9 @@ def test_scrub_reads_events_of_another_form_by_a_map(map_file, tmp_path, name):
 
     done = phistream("scrub", "--preset=lexical", "--map", map_file, file)
 
-    assert 1 == done.exit_code
-    assert 2 * [{"id": "7", "text": "[NAME:PATIENT] is better."}] == [
-        json.loads(line) for line in done.stdout.splitlines()
+    assert done.exit_code == 1
+    assert [json.loads(line) for line in done.stdout.splitlines()] == 2 * [
+        {"id": "7", "text": "[NAME:PATIENT] is better."}
     ]
     assert ":2: json_map: 1 more fields: not in the map" in done.stderr
     assert "ZZMARKER" not in done.stderr
@@ -75,10 +75,10 @@ def test_feed_publishes_note_events_and_names_what_the_map_refuses(map_file, tmp
         for each in raw_messages(records, refused.append, load_json_map(map_file))
     ]
 
-    assert "7" == orjson.loads(sent[0])["note_id"]
+    assert orjson.loads(sent[0])["note_id"] == "7"
     assert [own, b"MSH|^~\\&|A"] == [orjson.loads(sent[1]), sent[2]]
-    assert [f"{file} record 4: json_map: 1 more fields: not in the map"] == [
-        each.partition(" with")[0] for each in refused
+    assert [each.partition(" with")[0] for each in refused] == [
+        f"{file} record 4: json_map: 1 more fields: not in the map"
     ]
 
 
@@ -143,7 +143,7 @@ def proposed(tmp_path, *events):
     file = tmp_path / "proposed.toml"
     sample = jsonl(tmp_path / "sample.jsonl", *events)
     done = phistream("map", "--sample", sample, "--out", file)
-    assert 0 == done.exit_code
+    assert done.exit_code == 0
     assert "ZZ" not in done.stdout + done.stderr + file.read_text()
     return file
 
@@ -174,7 +174,7 @@ def test_a_proposal_once_edited_maps_its_sample(tmp_path):
 
     after = phistream("map", "--check", file, "--sample", sample)
 
-    assert (1, 0) == (before.exit_code, after.exit_code)
+    assert (before.exit_code, after.exit_code) == (1, 0)
     assert "0 of 1 events become note events" in before.stdout
     assert "1 refused: json_map: " in before.stdout
     assert "1 of 1 events become note events" in after.stdout
@@ -222,7 +222,7 @@ def test_a_sample_without_notes_gives_a_map_that_names_what_is_missing(
 
     done = phistream("map", "--sample", file)
 
-    assert 0 == done.exit_code
+    assert done.exit_code == 0
     assert '# note_id = ""  # not found, and required' in done.stdout
 
 

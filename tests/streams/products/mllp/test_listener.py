@@ -41,9 +41,9 @@ def test_a_message_of_another_library_is_stored_byte_for_byte_and_answered():
 
     found, answer = asyncio.run(scenario())
 
-    assert [(KEY, message("77"))] == found.publish.stored
-    assert ("AA", "77") == (str(answer["MSA"][0][1]), str(answer["MSA"][0][2]))
-    assert 1 == found.count("answers_total", code="AA")
+    assert found.publish.stored == [(KEY, message("77"))]
+    assert (str(answer["MSA"][0][1]), str(answer["MSA"][0][2])) == ("AA", "77")
+    assert found.count("answers_total", code="AA") == 1
 
 
 def test_no_answer_is_sent_before_the_message_is_stored():
@@ -59,7 +59,7 @@ def test_no_answer_is_sent_before_the_message_is_stored():
             stub.waiting[0].set_result(None)
             return await answer
 
-    assert [("AA", "1")] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [("AA", "1")]
 
 
 @pytest.mark.parametrize("refusal", [Refusal.NOT_STORED, Refusal.TOO_LARGE])
@@ -72,7 +72,7 @@ def test_what_kafka_does_not_store_is_answered_with_an_error(refusal):
             codes = await answers(reader)
             return codes, found.count("refused_total", why=refusal)
 
-    assert ([("AE", "1")], 1) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([("AE", "1")], 1)
 
 
 def test_when_kafka_is_silent_the_answer_is_an_error_in_time():
@@ -89,7 +89,7 @@ def test_when_kafka_is_silent_the_answer_is_an_error_in_time():
             writer.write(framed(message("2")))
             return codes + await answers(reader)
 
-    assert [("AE", "1"), ("AA", "2")] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [("AE", "1"), ("AA", "2")]
 
 
 def test_answers_come_in_the_order_of_the_messages():
@@ -125,7 +125,7 @@ def test_no_more_messages_than_allowed_are_in_flight():
                 each.set_result(None)
             return most, len(await answers(reader, 10))
 
-    assert (3, 10) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == (3, 10)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -140,7 +140,7 @@ def test_a_message_may_come_in_any_pieces(size):
                 await asyncio.sleep(0)
             return await answers(reader, 2), len(found.publish.stored)
 
-    assert ([("AA", "a"), ("AA", "b")], 2) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([("AA", "a"), ("AA", "b")], 2)
 
 
 def test_garbage_before_a_start_block_is_dropped_and_the_message_taken():
@@ -150,7 +150,7 @@ def test_garbage_before_a_start_block_is_dropped_and_the_message_taken():
             writer.write(b"\r\n" + framed(message("2")))
             return await answers(reader, 2)
 
-    assert [("AA", "1"), ("AA", "2")] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [("AA", "1"), ("AA", "2")]
 
 
 def test_endless_garbage_ends_the_connection():
@@ -160,7 +160,7 @@ def test_endless_garbage_ends_the_connection():
             before = await ended(reader)
             return before, found.count("connections_closed_total", why="garbage")
 
-    assert (b"", 1) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == (b"", 1)
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,10 @@ def test_what_cannot_be_read_is_rejected_and_the_connection_goes_on(value, code,
         async with listening() as found, connected(found.port) as (reader, writer):
             writer.write(framed(value) + framed(message("9")))
             codes = await answers(reader, 2)
-            assert 1 == found.count("refused_total", why=why)
+            assert found.count("refused_total", why=why) == 1
             return codes, found.publish.stored
 
-    assert ([code, ("AA", "9")], [(KEY, message("9"))]) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([code, ("AA", "9")], [(KEY, message("9"))])
 
 
 def test_a_frame_over_the_limit_is_refused_at_once_and_never_kept():
@@ -209,7 +209,7 @@ def test_a_frame_over_the_limit_is_refused_at_once_and_never_kept():
 
     early, after, peak, count = asyncio.run(scenario())
 
-    assert ([("AE", "1")], [("AA", "2")], 1) == (early, after, count)
+    assert (early, after, count) == ([("AE", "1")], [("AA", "2")], 1)
     assert peak < 8 * 2**20
 
 
@@ -228,7 +228,7 @@ def test_the_limit_is_exact(over):
             return await answers(reader, 2)
 
     wanted = "AE" if over > 0 else "AA"
-    assert [(wanted, "1"), ("AA", "2")] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [(wanted, "1"), ("AA", "2")]
 
 
 def test_half_a_frame_is_closed_after_its_time_and_disturbs_no_other():
@@ -241,13 +241,13 @@ def test_half_a_frame_is_closed_after_its_time_and_disturbs_no_other():
             writer.write(framed(message("0")) + START + message("1")[:30])
             other.write(framed(message("2")))
             codes = await answers(half) + await answers(reader)
-            assert b"" == await ended(half)
-            assert 1 == found.count("connections_closed_total", why="frame_time")
+            assert await ended(half) == b""
+            assert found.count("connections_closed_total", why="frame_time") == 1
             other.write(framed(message("3")))
             return codes + await answers(reader), len(found.publish.stored)
 
     codes = [("AA", "0"), ("AA", "2"), ("AA", "3")]
-    assert (codes, 3) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == (codes, 3)
 
 
 def test_bytes_in_drops_do_not_prolong_the_time_of_a_frame():
@@ -262,7 +262,7 @@ def test_bytes_in_drops_do_not_prolong_the_time_of_a_frame():
                 await asyncio.sleep(0.02)
             return await ended(reader)
 
-    assert b"" == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == b""
 
 
 def test_an_idle_connection_is_closed_after_its_time():
@@ -273,10 +273,10 @@ def test_an_idle_connection_is_closed_after_its_time():
         ):
             writer.write(framed(message("1")))
             codes = await answers(reader)
-            assert b"" == await ended(reader)
+            assert await ended(reader) == b""
             return codes, found.count("connections_closed_total", why="idle")
 
-    assert ([("AA", "1")], 1) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([("AA", "1")], 1)
 
 
 def test_a_thousand_idle_connections_do_not_disturb_a_sender():
@@ -300,7 +300,7 @@ def test_a_thousand_idle_connections_do_not_disturb_a_sender():
                 for each in idle:
                     each.close()
 
-    assert [("AA", "1")] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [("AA", "1")]
 
 
 def test_a_sender_that_reads_no_answers_is_closed_and_disturbs_no_other():
@@ -330,7 +330,7 @@ def test_a_sender_that_reads_no_answers_is_closed_and_disturbs_no_other():
             deaf.close()
             return codes
 
-    assert [("AA", "2"), ("AA", "3")] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [("AA", "2"), ("AA", "3")]
 
 
 def test_large_frames_wait_for_one_another_and_all_are_taken(monkeypatch):
@@ -347,7 +347,7 @@ def test_large_frames_wait_for_one_another_and_all_are_taken(monkeypatch):
 
             return await asyncio.gather(*(send() for _ in range(5)))
 
-    assert [[("AA", "1")]] * 5 == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [[("AA", "1")]] * 5
 
 
 def test_a_large_frame_that_stays_half_sent_frees_its_place(monkeypatch):
@@ -366,7 +366,7 @@ def test_a_large_frame_that_stays_half_sent_frees_its_place(monkeypatch):
             writer.write(framed(large))
             return await answers(reader)
 
-    assert [("AA", "1")] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [("AA", "1")]
 
 
 def test_a_sender_that_closes_its_side_still_gets_its_answers():
@@ -375,10 +375,10 @@ def test_a_sender_that_closes_its_side_still_gets_its_answers():
             writer.write(framed(message("1")) + framed(message("2")) + START)
             writer.write_eof()
             codes = await answers(reader, 2)
-            assert b"" == await ended(reader)
+            assert await ended(reader) == b""
             return codes, found.count("connections_closed_total", why="broken_off")
 
-    assert ([("AA", "1"), ("AA", "2")], 1) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([("AA", "1"), ("AA", "2")], 1)
 
 
 def test_a_stop_answers_what_is_in_flight_and_nothing_more():
@@ -393,16 +393,16 @@ def test_a_stop_answers_what_is_in_flight_and_nothing_more():
             writer.write(framed(message("1")) + START + b"MSH")
             await until(lambda: stub.waiting)
             stopping = asyncio.create_task(found.listener.stop())
-            assert b"" == await ended(idle)
+            assert await ended(idle) == b""
             with pytest.raises(ConnectionRefusedError):
                 await asyncio.open_connection("127.0.0.1", found.port)
             stub.waiting[0].set_result(None)
             codes = await answers(reader)
             await stopping
-            assert b"" == await ended(reader)
+            assert await ended(reader) == b""
             return codes, found.count("connections_closed_total", why="stopped")
 
-    assert ([("AA", "1")], 2) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([("AA", "1")], 2)
 
 
 def test_an_acknowledgement_is_neither_stored_nor_answered():
@@ -413,7 +413,7 @@ def test_an_acknowledgement_is_neither_stored_nor_answered():
             writer.write(framed(ack) + framed(message("2")))
             return await answers(reader), found.publish.stored
 
-    assert ([("AA", "2")], [(KEY, message("2"))]) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([("AA", "2")], [(KEY, message("2"))])
 
 
 @pytest.mark.parametrize(
@@ -434,8 +434,8 @@ def test_only_allowed_addresses_are_served(allow, is_allowed):
             writer.write(framed(message("1")))
             if is_allowed:
                 return await answers(reader) == [("AA", "1")]
-            assert b"" == await ended(reader)
-            assert [] == found.publish.stored
+            assert await ended(reader) == b""
+            assert found.publish.stored == []
             return not found.count("connections_closed_total", why="address")
 
     assert is_allowed == asyncio.run(scenario())
@@ -447,7 +447,7 @@ def test_an_ipv4_sender_of_a_listener_on_ipv6_is_known_by_its_own_address():
             allowed = found.listener._is_allowed
             return [allowed(f"::ffff:{each}") for each in ("127.0.0.1", "10.0.0.1")]
 
-    assert [True, False] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_only_allowed_senders_are_stored(senders, code):
             writer.write(framed(message("1")))
             return await answers(reader), len(found.publish.stored)
 
-    assert ([(code, "1")], int(code == "AA")) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([(code, "1")], int(code == "AA"))
 
 
 def test_connections_over_the_limit_are_closed_and_the_others_stay():
@@ -480,13 +480,13 @@ def test_connections_over_the_limit_are_closed_and_the_others_stay():
         ):
             await until(lambda: found.count("connections") == 1)
             async with connected(found.port) as (second, _):
-                assert b"" == await ended(second)
+                assert await ended(second) == b""
             writer.write(framed(message("1")))
             return await answers(reader), found.count(
                 "connections_closed_total", why="too_many"
             )
 
-    assert ([("AA", "1")], 1) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([("AA", "1")], 1)
 
 
 def test_a_bug_ends_its_connection_alone_and_shows_no_value(caplog):
@@ -503,13 +503,13 @@ def test_a_bug_ends_its_connection_alone_and_shows_no_value(caplog):
             connected(found.port) as (reader, other),
         ):
             writer.write(framed(message("bug")))
-            assert b"" == await ended(bad)
+            assert await ended(bad) == b""
             other.write(framed(message("1")))
             codes = await answers(reader)
             return codes, found.count("connections_closed_total", why="bug")
 
     with caplog.at_level(logging.DEBUG):
-        assert ([("AA", "1")], 1) == asyncio.run(scenario())
+        assert asyncio.run(scenario()) == ([("AA", "1")], 1)
     assert "ended by a bug" in caplog.text
     assert not any("ZZMARKER" in each.getMessage() for each in caplog.records)
 
@@ -594,7 +594,7 @@ def test_plain_text_is_not_served_where_tls_is(certificates):
             await ended(reader)
             return found.publish.stored
 
-    assert [] == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == []
 
 
 def test_connections_without_a_handshake_count_as_others(certificates):
@@ -609,7 +609,7 @@ def test_connections_without_a_handshake_count_as_others(certificates):
             await ended(third)
             return found.count("connections"), found.publish.stored
 
-    assert (2, []) == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == (2, [])
 
 
 def test_large_messages_pass_through_tls(certificates):
@@ -627,7 +627,7 @@ def test_large_messages_pass_through_tls(certificates):
                 await reader.readuntil(b"\x1c\r")
             return [len(value) for _, value in found.publish.stored]
 
-    assert [len(large)] * 3 == asyncio.run(scenario())
+    assert asyncio.run(scenario()) == ([len(large)] * 3)
 
 
 def test_an_encrypted_key_is_refused_instead_of_asked_for(certificates, tmp_path):

@@ -28,4 +28,4 @@ def test_addresses_without_end_fill_neither_log_nor_memory(caplog, monkeypatch):
     for n in range(100):
         found.add(f"10.0.0.{n}", "x")
 
-    assert 3 == len(caplog.messages)
+    assert len(caplog.messages) == 3

@@ -15,11 +15,11 @@ MESSAGE = "MSH|^~\\&|ZZLAB|NORTH\nPID|1||48291^^^Zürich||Øst^Mabelle||19520314
 
 
 def test_a_masked_message_keeps_its_shape_and_no_value():
-    assert (
+    assert masked(MESSAGE) == (
         "MSH|^~\\&|xxxxx|xxxxx\nPID|9||99999^^^xxxxxx||xxx^xxxxxxx||99999999\nxx xxx"
-    ) == masked(MESSAGE)
+    )
     # Of what is no message not even three capitals at the start of a line.
-    assert "xxx|x" == masked("JOE|5 "[:4] + "x")
+    assert masked("JOE|5 "[:4] + "x") == "xxx|x"
 
 
 @pytest.mark.parametrize("is_masked", [True, False])
@@ -56,7 +56,7 @@ def test_of_an_original_in_the_wire_format_the_id_is_named(capsys):
 def test_wrong_usage_is_refused(arguments, says):
     done = CliRunner().invoke(app, ["dead-letters", *arguments])
 
-    assert 2 == done.exit_code
+    assert done.exit_code == 2
     assert says in " ".join(done.output.replace("│", " ").split())
 
 
@@ -65,7 +65,7 @@ def test_a_pair_is_made_and_says_what_to_set(tmp_path):
     done = CliRunner().invoke(app, ["keys", "pair", str(file), "--passphrase"],
                               input="ZZPASS\nZZPASS\n")  # fmt: skip
 
-    assert 0 == done.exit_code
+    assert done.exit_code == 0
     assert f"dead_letter_key_file = {file}.pub" in done.output
     assert "ENCRYPTED" in file.read_text()
     assert "ZZPASS" not in done.output
@@ -77,5 +77,5 @@ def test_a_pair_is_never_overwritten(tmp_path):
 
     done = CliRunner().invoke(app, ["keys", "pair", str(tmp_path / "k")])
 
-    assert 0 != done.exit_code
+    assert done.exit_code != 0
     assert before == (tmp_path / "k").read_bytes()

@@ -17,7 +17,7 @@ def patients(text, monkeypatch, *, asks=False):
 
 
 def test_numbers_come_from_standard_input_a_line_each(monkeypatch):
-    assert ["300", "301"] == patients("300^^^NORTH\n\n301\n", monkeypatch)
+    assert patients("300^^^NORTH\n\n301\n", monkeypatch) == ["300", "301"]
 
 
 @pytest.mark.parametrize("line", ['{"id": "300"}', "300^NORTH", "[300]", '"300"'])

@@ -104,8 +104,8 @@ def test_a_letter_of_a_topic_that_was_made_anew_is_not_that_of_the_record_there_
 
     letters, unjudged = Topics([letter(3), now], [other], LONG)._letters()
 
-    assert [now.key] == [each.key for each in letters]
-    assert 1 == unjudged
+    assert [each.key for each in letters] == [now.key]
+    assert unjudged == 1
 
 
 def test_what_a_short_identifier_cannot_judge_is_not_done():
@@ -114,7 +114,7 @@ def test_what_a_short_identifier_cannot_judge_is_not_done():
 
     letters, unjudged = Topics([letter(1)], [unclear], short)._letters()
 
-    assert ([], 1) == (letters, unjudged)
+    assert (letters, unjudged) == ([], 1)
     left = Found(
         identifiers=1, rows=(), held=(), letters=(), unjudged=unjudged,
         updates=(), unread=0, raw={},
@@ -126,7 +126,7 @@ def test_what_a_short_identifier_cannot_judge_is_not_done():
 def test_what_is_no_letter_can_not_be_judged():
     broken = Record(Partition(DEAD_LETTERS.name, 0), 1, b"k", b"{")
 
-    assert ([], 1) == Topics([broken], [], LONG)._letters()
+    assert Topics([broken], [], LONG)._letters() == ([], 1)
 
 
 def test_audit_events_of_an_erasure_say_when_the_original_came():
@@ -150,8 +150,8 @@ def test_audit_events_of_an_erasure_say_when_the_original_came():
 
     events = {e.headers["source"]: e for e in outputs if e.topic == PHI_AUDIT.name}
     event = events[b"notes/1/1"]
-    assert b"%d" % RECEIVED == event.headers["received"]
-    assert b"erased" == event.headers["outcome"]
+    assert event.headers["received"] == b"%d" % RECEIVED
+    assert event.headers["outcome"] == b"erased"
 
 
 class Admin:
@@ -164,8 +164,8 @@ def test_topics_keep_records_until_their_segment_goes(monkeypatch):
 
     kept = kept_by(None, [NOTES, PATIENTS, DEAD_LETTERS])
 
-    assert {
+    assert kept == {
         NOTES.name: Kept(8 * DAY_MS, None),
         PATIENTS.name: Kept(None, DAY_MS),
         DEAD_LETTERS.name: Kept(8 * DAY_MS, DAY_MS),
-    } == kept
+    }

@@ -127,4 +127,4 @@ def test_a_short_identifier_in_what_is_neither_hl7_nor_json_is_not_judged():
 
 
 def test_an_identifier_that_is_too_short_is_not_sure():
-    assert [True, False] == [is_sure(LONG), is_sure(SHORT)]
+    assert [is_sure(LONG), is_sure(SHORT)] == [True, False]

@@ -74,7 +74,7 @@ def test_only_a_null_value_behind_a_letter_hides_it():
 
     found, _done = Letters(one, null_of(other), null_of(one), other).replayable()
 
-    assert [2] == [each.source_offset for each, _original in found]
+    assert [each.source_offset for each, _original in found] == [2]
 
 
 def test_a_mark_is_of_one_letter_alone_even_if_topics_are_made_anew():
@@ -83,8 +83,8 @@ def test_a_mark_is_of_one_letter_alone_even_if_topics_are_made_anew():
     marks = {first.place: first.identity}
 
     assert is_replayed(first, marks)
-    assert 1 == Letters(before).replayable(marks)[1].before
-    assert 1 == len(Letters(now).replayable(marks)[0])
+    assert Letters(before).replayable(marks)[1].before == 1
+    assert len(Letters(now).replayable(marks)[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_a_letter_that_can_not_be_written_back_is_named_and_the_others_go(
 
     found, done = Letters(letter(record, code), good).replayable()
 
-    assert [7] == [each.source_offset for each, _original in found]
+    assert [each.source_offset for each, _original in found] == [7]
     [(place, said)] = done.unreadable
-    assert "dead.letters/0/0" == place
+    assert place == "dead.letters/0/0"
     assert re.search(why, said)
     assert "ZZ" not in said
 
@@ -127,11 +127,11 @@ def test_a_message_in_a_wrong_partition_goes_to_that_of_its_sender():
 
     output = _again(found, opened)
 
-    assert (None, b"ZZLAB|NORTH", b"any") == (
+    assert (
         output.partition,
         output.grouped_by,
         output.key,
-    )
+    ) == (None, b"ZZLAB|NORTH", b"any")
 
 
 class Refusing:
@@ -165,15 +165,16 @@ def test_a_letter_that_the_cluster_refuses_does_not_keep_the_others_back():
 
     done = replay.run(Selection())
 
-    assert [("dead.letters/0/1", "the cluster refuses it: commit: MSG_SIZE_TOO_LARGE")
-            ] == done.unreadable  # fmt: skip
-    assert 2 == done.counts.total()
+    assert done.unreadable == [
+        ("dead.letters/0/1", "the cluster refuses it: commit: MSG_SIZE_TOO_LARGE")
+    ]
+    assert done.counts.total() == 2
     returned = [e.value for e in producer.written if e.topic == NOTES.name]
-    assert [b"1", b"3"] == returned
+    assert returned == [b"1", b"3"]
     marks = [e.key for e in producer.written if e.topic == "dead.letters.replayed"]
-    assert [b"dead.letters/0/0", b"dead.letters/0/2"] == marks
-    assert {1} == {
+    assert marks == [b"dead.letters/0/0", b"dead.letters/0/2"]
+    assert {
         orjson.loads(each.value)["written_ms"]
         for each in producer.written
         if each.topic == "dead.letters.replayed"
-    }
+    } == {1}

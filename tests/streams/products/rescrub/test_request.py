@@ -98,7 +98,7 @@ def test_published_notes_are_those_of_the_ranges():
     for partition, offset in ((0, 10), (0, 19), (0, 20), (0, 9), (1, 5), (2, 1)):
         published.add(partition, offset)
 
-    assert 2 == len(published)
+    assert len(published) == 2
     assert 10 in published[0]
     assert 20 not in published[0]
     assert 5 not in published[1]
@@ -107,9 +107,9 @@ def test_published_notes_are_those_of_the_ranges():
 def test_a_topic_of_a_version_is_known_by_its_live_name():
     topic = PHI_AUDIT.of_version("v12")
 
-    assert ("phi.audit.v12", "phi.audit") == (topic.name, live_name(topic.name))
+    assert (topic.name, live_name(topic.name)) == ("phi.audit.v12", "phi.audit")
     assert PHI_AUDIT.schema.kind == topic.schema.kind
-    assert "notes.v2x" == live_name("notes.v2x")
+    assert live_name("notes.v2x") == "notes.v2x"
 
 
 @pytest.mark.parametrize("said", [Means.of, means_of])

@@ -18,11 +18,11 @@ def test_the_same_seed_writes_the_same_file(tmp_path, half):
 
     for file in files:
         result = run("corpus", half, "--documents", 5, "--seed", 4, "--out", file)
-        assert 0 == result.exit_code, result.output
+        assert result.exit_code == 0, result.output
 
     first, second = (file.read_bytes() for file in files)
     assert first == second
-    assert 5 == first.count(b"\n")
+    assert first.count(b"\n") == 5
 
 
 def test_carriers_stand_in_the_notes_but_those_that_are_tested_on(tmp_path):
@@ -39,24 +39,24 @@ def test_carriers_stand_in_the_notes_but_those_that_are_tested_on(tmp_path):
     options = ("--carriers", carriers, "--documents", 20, "--out", out)
     for apart, is_there in ((tested, True), (shared, False)):
         result = run("corpus", "training", *options, "--apart-from", apart)
-        assert 0 == result.exit_code, result.output
+        assert result.exit_code == 0, result.output
         assert is_there is ("three four five six" in out.read_text().lower())
 
 
 def test_recall_by_kind_is_shown_for_a_stress_set(tmp_path):
     out = tmp_path / "stress.jsonl"
-    assert 0 == run("corpus", "stress", "--documents", 5, "--out", out).exit_code
+    assert run("corpus", "stress", "--documents", 5, "--out", out).exit_code == 0
 
     result = run("evaluate", "--corpus", out)
 
-    assert 0 == result.exit_code, result.output
+    assert result.exit_code == 0, result.output
     assert "any name" in result.output
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
     result = run("corpus", "stress", "--documents", 1, "--out", tmp_path)
 
-    assert 0 != result.exit_code
+    assert result.exit_code != 0
     assert str(tmp_path) in str(result.exception)
 
 
@@ -68,9 +68,9 @@ def test_marked_notes_are_told_of_other_people(tmp_path):
 
     result = run("corpus", "recast", notes, "--copies", 3, "--seed", 2, "--out", out)
 
-    assert 0 == result.exit_code, result.output
+    assert result.exit_code == 0, result.output
     told = [json.loads(line) for line in out.read_text().splitlines()]
-    assert 3 == len(told)
+    assert len(told) == 3
     assert all(" was seen for Parkinson disease." in each["text"] for each in told)
     assert not any("Marwenna" in each["text"] for each in told)
     first = out.read_bytes()

@@ -57,17 +57,17 @@ def test_tables_json_and_markdown_tell_the_same_figures_and_no_text(
         "--corpus", corpus, "--preset", preset, "--json", out, "--markdown", page
     )
 
-    assert 0 == done.returncode, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "own all 1-4, 4 documents" in done.stdout
     assert re.search(r"recall +│ +0\.7500 │", done.stdout)
     [result] = json.loads(out.read_text())
     recall = result["scores"]["coverage"][0]
-    assert ("recall", 3, 4, 0.75) == (
+    assert (
         recall["measure"],
         recall["part"],
         recall["whole"],
         recall["value"],
-    )
+    ) == ("recall", 3, 4, 0.75)
     assert recall["low"] <= 0.75 <= recall["high"]
     assert "| recall | 0.7500 |" in page.read_text()
     for told in (done.stdout, done.stderr, out.read_text(), page.read_text()):
@@ -88,7 +88,7 @@ def test_errors_on_held_out_rows_are_refused(tmp_path, preset):
         "--corpus", file, "--preset", preset, "--rows", "43-44", "--errors", 1
     )
 
-    assert 2 == done.returncode
+    assert done.returncode == 2
     assert "Zorblat" not in done.stdout + done.stderr
 
 
@@ -127,14 +127,14 @@ def test_brief_tables_have_a_row_for_each_corpus_and_case(
         *("--brief", "--markdown", page),
     )
 
-    assert 0 == done.returncode, done.stderr
+    assert done.returncode == 0, done.stderr
     told = page.read_text()
     assert "| own all 1-4 | 4 | 0.7500 | 0.00 | 1.0000 of 1 |" in told
     assert (
         "| dense-notes/ward all 1-2, upper case | 2 | 0.5000 | 0.00 | 1.0000 of 1"
         in told
     )
-    assert 6 == len(re.findall("(?m)^[|] .*all 1-[24].*[|] 0.[57]", told))
+    assert len(re.findall("(?m)^[|] .*all 1-[24].*[|] 0.[57]", told)) == 6
     # Tags, where they are finer than labels; labels elsewhere.
     assert re.search("(?m)^[|] PATIENT .*[|] - [|] 0.00 of 1", told)
     assert re.search("(?m)^[|] CONTACT:PHONE [|] 1.00 of 1", told)
@@ -148,11 +148,11 @@ def test_the_record_beside_a_note_is_given_only_when_asked(tmp_path, dense):
     for options in ([], ["--records"]):
         out = tmp_path / "out.json"
         done = phistream("--corpus", dense, "--preset", preset, "--json", out, *options)
-        assert 0 == done.returncode, done.stderr
+        assert done.returncode == 0, done.stderr
         [result] = json.loads(out.read_text())
         found[len(options)] = result["scores"]["coverage"][0]["part"]
 
-    assert {0: 1, 1: 2} == found
+    assert found == {0: 1, 1: 2}
 
 
 def test_a_brief_comparison_is_refused(corpus, preset):
@@ -160,7 +160,7 @@ def test_a_brief_comparison_is_refused(corpus, preset):
         "--corpus", corpus, "--preset", preset, "--against", preset, "--brief"
     )
 
-    assert 2 == done.returncode
+    assert done.returncode == 2
 
 
 def test_two_presets_are_compared_with_a_p_value(tmp_path, corpus, preset):
@@ -170,10 +170,10 @@ def test_two_presets_are_compared_with_a_p_value(tmp_path, corpus, preset):
         *("--corpus", corpus, "--preset", preset, "--against", preset, "--json", out)
     )
 
-    assert 0 == done.returncode, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "approximate randomisation" in done.stdout
     [result] = json.loads(out.read_text())
-    assert {1.0} == {each["p"] for each in result["differences"]}
+    assert {each["p"] for each in result["differences"]} == {1.0}
 
 
 def test_predictions_are_written_for_other_scorers(tmp_path, corpus, preset):
@@ -181,8 +181,8 @@ def test_predictions_are_written_for_other_scorers(tmp_path, corpus, preset):
         *("--corpus", corpus, "--preset", preset, "--write-brat", tmp_path / "out")
     )
 
-    assert 0 == done.returncode, done.stderr
-    assert "T1\tDATE 8 17\t3/14/2024\n" == (tmp_path / "out/n0.ann").read_text()
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/n0.ann").read_text() == "T1\tDATE 8 17\t3/14/2024\n"
 
 
 @pytest.mark.parametrize(
@@ -204,5 +204,5 @@ def test_what_is_not_known_is_refused_and_named(corpus, options, status, words):
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     done = phistream("--corpus", tmp_path / "none.jsonl")
 
-    assert 66 == done.returncode
+    assert done.returncode == 66
     assert "none.jsonl" in done.stderr

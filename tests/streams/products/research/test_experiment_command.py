@@ -18,7 +18,7 @@ def run(*arguments):
 def test_without_a_name_every_experiment_is_listed_with_what_it_does():
     result = run()
 
-    assert 0 == result.exit_code
+    assert result.exit_code == 0
     assert all(name in result.output for name in experiments.EXPERIMENTS)
 
 
@@ -49,9 +49,9 @@ def test_a_folder_without_corpora_is_named(tmp_path):
 def test_without_a_folder_of_corpora_nothing_runs(tmp_path):
     result = run("presets", "--out", tmp_path)
 
-    assert 2 == result.exit_code
+    assert result.exit_code == 2
     assert "--data FOLDER" in result.stderr
-    assert [] == [*tmp_path.iterdir()]
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_report_is_printed_and_written_beside_those_of_earlier_runs(
