@@ -58,7 +58,7 @@ DEFAULT_LANGUAGES = ("en",)
 
 
 class OtherLanguages(StrEnum):
-    """What is done with a note in a language that a preset does not read."""
+    """The treatment of a note in a language that a preset does not read."""
 
     REFUSE = "refuse"
     MARK = "mark"

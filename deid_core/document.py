@@ -227,7 +227,7 @@ class Document:
 
     @property
     def is_in_one_case(self) -> bool:
-        """Whether it is all in capitals or all in small letters; found out once."""
+        """True if it is all in capitals or all in small letters; found out once."""
         if self._is_in_one_case is None:
             found = is_in_one_case(self.text)
             object.__setattr__(self, "_is_in_one_case", found)

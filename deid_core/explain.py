@@ -1,4 +1,4 @@
-"""How a note became its scrubbed form: every proposal, and what was decided.
+"""The explanation of a scrubbed note: every proposal, and what was decided.
 
 For the people who mend detection and the officer who must be able to prove what was
 removed.  It holds the note's text: never send it where the note may not go.
@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a document became its scrubbed form.
+    """The explanation of how a document became its scrubbed form.
 
     Args:
         document: As it was given.

@@ -41,7 +41,7 @@ _KEYS_OF_NOTE_TYPE = ("default", "dates", "labels")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which style is written for which label.
+    """The style in which each label is written.
 
     Args:
         name: For audit events.

@@ -59,7 +59,7 @@ _PARTS_OF_ADDRESS = {
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What to write in place of an annotation."""
+    """An annotation and the text to write in its place."""
 
     annotation: Annotation
     surrogate: str = field(repr=False)
@@ -99,7 +99,7 @@ class Replacer:
 
     @property
     def key_id(self) -> str:
-        """Which key the surrogates depend on; "" if on none."""
+        """The id of the key that the surrogates depend on; "" if on none."""
         return self._key.id if self._key else ""
 
     def companions(self, document: Document) -> list[Annotation]:

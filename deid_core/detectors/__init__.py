@@ -1,4 +1,4 @@
-"""What a detector is, and which there are.
+"""The interface of a detector, and the table of all detectors.
 
 A detector proposes; it never edits and never decides.  Another package adds one by an
 entry point of the group ``phistream.detectors`` that names a `DetectorSpec`.
@@ -37,7 +37,7 @@ class Detector(Protocol):
 
     @property
     def reads_as_written(self) -> bool:
-        """Whether it judges letter case by itself.
+        """True if it judges letter case by itself.
 
         The others get a note in one letter case in mixed case, with the same offsets.
         """

@@ -298,7 +298,7 @@ _NO_NAME = WordClass.WORD | WordClass.DRUG | WordClass.EPONYM | WordClass.RARE
 
 
 class RunReading(NamedTuple):
-    """What a run may hold, judged by its own words."""
+    """Names, places and institutions that a run may hold, judged by its own words."""
 
     names: tuple[NameInRun, ...]
     places: tuple[PlaceInRun, ...]

@@ -1,4 +1,4 @@
-"""What a tagger or the lexicon takes for a name or part of it, and is none."""
+"""Trim proposed names; recognise drugs, units and results, which are no names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What detectors take along with a name, a date or a hospital: a degree, a heading.
+"""Trim what a detector took along with a name, date or hospital: a degree, a heading.
 
 "Nadine LPN" and "Trinh, Bao-Long  Admit" lose what identifies nobody.
 """

@@ -1,4 +1,4 @@
-"""What the rules know of numbers and pairs may refuse what a tagger takes for them.
+"""Reject tagged numbers that the rules know to be results, scores or vital signs.
 
 A tagger sees a word at a time: that 6/9 is an acuity, 17-OHP a result and a row of
 vital signs no telephone number, the rules for dates and identifiers know better.

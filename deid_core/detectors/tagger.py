@@ -193,7 +193,7 @@ def _is_term(text: str, proposal: Annotation, is_in_one_case: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Biases:
-    """What is taken off the score of "no identifier".
+    """Biases that are taken off the score of "no identifier".
 
     Args:
         telegraphic: In telegraphic notes.

@@ -33,7 +33,7 @@ _SHORT, _MEDIUM = 4, 6
 
 
 class Role(StrEnum):
-    """Which part of a name a word is."""
+    """The part of a name that a word is."""
 
     FAMILY = "family"
     GIVEN = "given"

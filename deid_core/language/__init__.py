@@ -1,1 +1,1 @@
-"""What is known about text and English."""
+"""Knowledge about text and English."""

@@ -114,7 +114,7 @@ _CONVERSATION_VERBS = load_list("conversation_verbs")
 
 
 class Evidence(Enum):
-    """What the context must show before a word counts as a name."""
+    """The evidence that the context must show before a word counts as a name."""
 
     NOTHING = "nothing"
     """Nothing; a clinical term must not follow."""

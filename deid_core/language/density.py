@@ -1,4 +1,4 @@
-"""How telegraphic a note is: prose cannot do without small words, ward notes do.
+"""Measure how telegraphic a note is: prose needs small words, ward notes do not.
 
 The share of English function words is .26 or more in 95 of 100 dictated notes, and .25
 or less in 95 of 100 telegraphic ones (mtsamples and aci-bench, dense-notes; development

@@ -1,4 +1,4 @@
-"""Which language a note is in, where a preset does not read it.
+"""Identify the language of a note, where a preset does not read it.
 
 Words of grammar and common words of clinical notes (``lexicons/languages.toml``) are
 counted for all languages in one pass.  A note is in another language where that has

@@ -27,7 +27,7 @@ _REAL_HYPHEN = re.compile(r"(?<=[^\W_])\u00ad(?=[^\W_])(?![a-z\u00df-\u00ff])")
 
 
 class _Plain(dict[int, str | None]):
-    """What `str.translate` writes for each character; filled as they come.
+    """A table for `str.translate` that is filled as characters come.
 
     Args:
         separator: For what is unseen and may separate words.

@@ -162,7 +162,7 @@ def _capitals_and_small(encoded: bytes) -> tuple[int, int]:
 
 
 class _Role:
-    """What a word may do, judged by itself: bits of a number.
+    """Roles that a word may have, judged by itself: bits of a number.
 
     Most words have none: only those that have are looked at in their context.
     """

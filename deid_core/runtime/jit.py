@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Choice:
-    """Whether this process compiles: one choice, made before the first kernel."""
+    """The choice of whether this process compiles, made before the first kernel."""
 
     is_plain = False
     is_made = False

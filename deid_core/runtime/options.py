@@ -1,4 +1,4 @@
-"""What a preset may say about a detector: the base of every table of options."""
+"""The base of every table of options that a preset may set for a detector."""
 
 from __future__ import annotations
 

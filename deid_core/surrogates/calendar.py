@@ -1,4 +1,4 @@
-"""How to read the dates of one note: order, century, anchor."""
+"""The calendar of one note, by which its dates are read: order, century, anchor."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DOTTED = re.compile(r"[0-9][ ]?\.[ ]?[0-9]{1,2}[ ]?\.")
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """How to read the dates of one note.
+    """The calendar by which the dates of one note are read.
 
     Args:
         day_first: Whether 3/4 is the third of April.

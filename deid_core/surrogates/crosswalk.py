@@ -27,7 +27,7 @@ TRIES = 64
 
 
 class RecordCache:
-    """What surrogates take from the patient records used last.  Thread-safe.
+    """A cache of what surrogates take from the patient records used last.  Thread-safe.
 
     Attributes:
         people: The persons of a record.
@@ -89,7 +89,7 @@ class Crosswalk:
 
     @cached_property
     def roles_shown(self) -> Mapping[str, Role]:
-        """Which part of a name words are, wherever the note shows it."""
+        """The part of a name that each word is, wherever the note shows it."""
         return roles_shown(self._names(), self.people)
 
     @cached_property
@@ -99,12 +99,12 @@ class Crosswalk:
 
     @cached_property
     def localities(self) -> Localities:
-        """Which town, state and ZIP code belong together."""
+        """The towns, states and ZIP codes that belong together."""
         return Localities.of(self.document.known, self._found)
 
     @cached_property
     def calendar(self) -> Calendar:
-        """How to read the dates of this note."""
+        """The calendar by which the dates of this note are read."""
         return Calendar.of(self._found, self.options.day_first)
 
     def choose(

@@ -237,7 +237,7 @@ class DateText:
 
     @property
     def has_long_year(self) -> bool:
-        """Whether the year is written in four digits."""
+        """True if the year is written in four digits."""
         start, end = self.spans.get("y", (0, 0))
         return end - start == 4
 

@@ -66,7 +66,7 @@ class SecretKey:
 
     @property
     def id(self) -> str:
-        """Which key: eight hex digits of its SHA-256."""
+        """The id of the key: eight hex digits of its SHA-256."""
         return hashlib.sha256(self.value).hexdigest()[:8]
 
     def draws(self, document: Document) -> Draws:

@@ -48,7 +48,7 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """What trades precision for recall.
+    """Biases that trade precision for recall.
 
     Args:
         outside: Taken off the score of "outside" at each word (Minkov's bias): one

@@ -93,7 +93,7 @@ class WordLists:
 
 
 class KnownWords(Protocol):
-    """What is known of single words: `WordLists`, or a model's tables of them."""
+    """Knowledge of single words: `WordLists`, or a model's tables of them."""
 
     def cue(self, word: str) -> str:
         """Return the cue class of a word, or nothing."""
@@ -291,7 +291,7 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """What a model looks at.
+    """The features that a model looks at.
 
     Args:
         properties: By name, the first and last offset of its window.
@@ -333,7 +333,7 @@ class FeatureSet:
 
     @property
     def blanks(self) -> bool:
-        """Whether words must come with the blanks before them."""
+        """True if words must come with the blanks before them."""
         return not OF_PIECES.isdisjoint((*self.properties, *self.columns))
 
     def values(self, piece: str, lists: KnownWords) -> list[tuple[str, str]]:

@@ -113,22 +113,22 @@ class ModelTables:
 
     @property
     def values(self) -> ValueTables:
-        """What words by themselves give."""
+        """The tables of what words by themselves give."""
         return _read(ValueTables, self.arrays, "values")
 
     @property
     def joins(self) -> JoinTables:
-        """What conjunctions give."""
+        """The tables of what conjunctions give."""
         return _read(JoinTables, self.arrays, "joins")
 
     @property
     def transitions(self) -> Transitions:
-        """What one label after another gives."""
+        """The scores of one label after another."""
         return _read(Transitions, self.arrays, "transitions")
 
     @property
     def pad(self) -> Floats:
-        """What lies beyond a line gives, shape ``[7, labels]``."""
+        """The scores that the padding beyond a line gives, shape ``[7, labels]``."""
         return self.arrays["pad"]
 
     @property
@@ -150,7 +150,7 @@ class ModelTables:
 
 
 class TableLists:
-    """What a model knows of single words, looked up in its tables.
+    """A model's knowledge of single words, looked up in its tables.
 
     Args:
         tables: Of the model.
@@ -337,7 +337,7 @@ def _values(model: Model, numbers: Mapping[str, Numbering]) -> dict[str, NDArray
 
 
 class _Values:
-    """What single words give, by the names of features.
+    """The scores of single words, by the names of features.
 
     Args:
         model: Whose features they are.

@@ -187,7 +187,7 @@ def _squeezed(kinds: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rescorer:
-    """What was learned of paths, as plain data.
+    """A scorer of paths that was learned, as plain data.
 
     Args:
         weights: Of the features of `rescoring`, by name.

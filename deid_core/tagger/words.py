@@ -189,7 +189,7 @@ class WordNumbers:
 
     @property
     def letters(self) -> int:
-        """How many code points all words have together."""
+        """The number of code points of all words together."""
         return int(self.table.bounds[self._count])
 
     def of(self, words: PlacedWords) -> tuple[Ints, int]:

@@ -57,7 +57,7 @@ _ASCII_CAPITALISED = re.compile(rf"[A-Z][A-Za-z]{_REST}")
 
 
 class Form(NamedTuple):
-    """How a value is written: what may be around it and between its parts."""
+    """The written form of a value: what may be around it and between its parts."""
 
     before: re.Pattern[str]
     joint: re.Pattern[str]
@@ -112,7 +112,7 @@ class Value(NamedTuple):
 
     @property
     def is_name(self) -> bool:
-        """Whether it is a person's."""
+        """True if it is a person's name."""
         return self.kind in _KINDS
 
     def spans_in(self, text: str) -> Iterator[tuple[int, int]]:

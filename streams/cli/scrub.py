@@ -285,7 +285,7 @@ def _standard_output(
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What became of one input."""
+    """The outcome of one input."""
 
     kind: Format
     tally: Tally

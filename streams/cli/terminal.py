@@ -1,4 +1,4 @@
-"""What commands share on a terminal: messages, tables, progress, JSON, files.
+"""Output that commands share: messages, tables, progress, JSON, files.
 
 Rich is imported where something is drawn: most commands print lines alone.
 """

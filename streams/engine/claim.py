@@ -122,7 +122,7 @@ class Claim:
 
     @property
     def is_quarantine(self) -> bool:
-        """Whether the next record must be processed alone."""
+        """True if the next record must be processed alone."""
         return self.suspects > 0
 
     def is_poison(self, offset: int) -> bool:

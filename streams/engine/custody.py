@@ -46,7 +46,7 @@ class Group(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far records from a committed offset on have been processed.
+    """The progress of processing from a committed offset on.
 
     Args:
         offset: That after the last processed record; the committed one without any.

@@ -41,7 +41,7 @@ class Phase(IntEnum):
 
 
 class Heartbeat:
-    """What a supervisor and the worker in one slot tell each other, in shared memory.
+    """Shared memory of a supervisor and the worker in one slot.
 
     It holds the time of the last heartbeat, the phase, the number of processes that
     were started in the slot, whether no record can be the cause if this one ends, and
@@ -83,7 +83,7 @@ class Heartbeat:
 
     @property
     def is_excused(self) -> bool:
-        """Whether no record can be the cause if the process ends now."""
+        """True if no record can be the cause of the process ending now."""
         return bool(self._shared[_IS_EXCUSED])
 
     @property
@@ -224,5 +224,5 @@ class Parent:
 
     @property
     def is_gone(self) -> bool:
-        """Whether it has ended."""
+        """True if it has ended."""
         return os.getppid() != self._pid

@@ -47,7 +47,7 @@ class Record:
 
     @property
     def to_commit(self) -> CommittedOffset:
-        """What to commit when it is processed, without metadata."""
+        """The offset to commit when the record is processed, without metadata."""
         return CommittedOffset(self.next_offset, leader_epoch=self.leader_epoch)
 
     @property

@@ -1,4 +1,4 @@
-"""What all clients of the cluster share: properties, admin, errors.
+"""Functions that all clients of the cluster share: properties, admin, errors.
 
 librdkafka's errors are translated here, by their flags and never by their names:
 ``fatal()`` means that the client is spent, ``txn_requires_abort()`` that the

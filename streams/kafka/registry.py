@@ -91,7 +91,7 @@ def definition(topic: Topic) -> dict[str, Any]:
 
 
 class KnownIds:
-    """Whether the registry has a schema of an id: each is asked for once.
+    """A cache of the schema ids that the registry has: each is asked for once.
 
     Schemas are never changed, so what is known stays known.
 

@@ -87,7 +87,7 @@ class Topic:
 
     @property
     def value_form(self) -> str:
-        """What the values are."""
+        """The form of the values, in words."""
         if not self.schema_version:
             return self.value
         schema = str(self.schema)

@@ -1,4 +1,4 @@
-"""What a note is guaranteed to see, and the order of delivery that keeps the promise.
+"""The guarantee of what a note sees, and the order of delivery that keeps it.
 
 Scrub reads two topics that are partitioned alike: `notes`, and `patient.updates`.  Each
 note is processed after
@@ -95,7 +95,7 @@ class UpdatesFirst:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no record is here."""
+        """True if no record is here."""
         return not (self._updates or self._held or self._arrived)
 
     def take(self) -> list[Record]:

@@ -1,4 +1,4 @@
-"""What happened to one input record: the value of phi.audit, and its record."""
+"""The audit event of one input record: the value of phi.audit, and its record."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _FIRST_OF_COMMAND = "outcome", "at_ms", "until", "begins_from", "into"
 
 
 class Run(TypedDict, total=False):
-    """Of which run of `phistream rescrub` an event is, and with what it scrubs."""
+    """The run of `phistream rescrub` that an event is of, and with what it scrubs."""
 
     into: str
     preset_version: str
@@ -61,7 +61,7 @@ class Run(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """What happened to one input record; the schema says what each property means.
+    """The audit event of one input record; the schema says what each property means.
 
     The fields are the properties of phi.audit in their order, but for its source and
     digests, which are added when it is written.  None is left out.

@@ -88,7 +88,7 @@ class Letter:
 
     @property
     def key_id(self) -> str:
-        """Of the key that opens it."""
+        """The id of the key that opens it."""
         return str(self.body["sealed"]["key_id"])
 
     @classmethod

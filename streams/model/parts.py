@@ -1,4 +1,4 @@
-"""What a format must do, so that a message is scrubbed and written back in its form.
+"""The interface of a format, which scrubs a message and writes it back in its form.
 
 A message is split into parts, one for each patient that it names.  Intake reads the
 patients' demographics and sends every part to the partition of its patient.  There
@@ -23,7 +23,7 @@ from .notes import ClinicalNote
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a message says of one patient: an update, a note, or both.
+    """The part of a message that is about one patient: an update, a note, or both.
 
     Args:
         format: The name of the reader.
@@ -77,7 +77,7 @@ class FreeText:
 
 
 class Values(Protocol):
-    """What the patient's notes show in place of single values."""
+    """Replacements of single values, as the patient's notes show them."""
 
     def replaced(self, label: Label, value: str) -> str:
         """Return what the policy writes for a value: its tag, surrogate, or itself."""

@@ -85,7 +85,7 @@ def audit_key_text(secret: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a header `seal` says.
+    """The content of a header `seal`.
 
     Args:
         key_id: Which audit key: eight hex digits of its SHA-256.
@@ -216,7 +216,7 @@ def _is_audit(output: Output) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """What an audit event holds: the digests of its input, and of outputs by topic."""
+    """The digests that an audit event holds: of its input, and of outputs by topic."""
 
     input: bytes
     outputs: dict[str, list[str]] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""What becomes of a note: taken in, joined, scrubbed; in the stream and in files."""
+"""The path of a note: taken in, joined, scrubbed; in the stream and in files."""

@@ -1,4 +1,4 @@
-"""What is published of a note: decided here alone, for scrub, files, gateway, rescrub.
+"""Decide, here alone, what is published of a note by scrub, files, gateway, rescrub.
 
 Its text is what deid_core wrote; ids are keyed pseudonyms; type and day are checked.
 """
@@ -26,7 +26,7 @@ _DAY_OR_YEAR = re.compile(r"[0-9]{4}(?:-[0-9]{2}-[0-9]{2})?")
 
 @dataclass(frozen=True, slots=True)
 class PublishedNote:
-    """What is published of a note besides its text.
+    """The properties of a note that are published besides its text.
 
     Args:
         ids: Of the note and its patient.

@@ -1,4 +1,4 @@
-"""What a worker checks before it joins its group: are offsets and tables still there?
+"""Check before a worker joins its group: are offsets and tables still there?
 
 Kafka deletes the committed offsets of a group without members after a week, and a
 person may delete them, or a topic.  A group without offsets would begin at the first

@@ -1,4 +1,4 @@
-"""Which records have been processed, by the audit events that name them.
+"""Find the records that have been processed, by the audit events that name them.
 
 Each record that was processed has an audit event, written in the transaction that
 committed its offset.  So `phi.audit` tells where a group has got to if its offsets are
@@ -58,7 +58,7 @@ SILENT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What an audit event says of its record: where it is, and a digest of it."""
+    """The record that an audit event names: where it is, and a digest of it."""
 
     partition: int
     offset: int

@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is written as in the record, case and diacritics aside."""
+        """True if it is written as in the record, case and diacritics aside."""
         return self.score == EXACT_SCORE
 
 

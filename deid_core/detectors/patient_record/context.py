@@ -1,4 +1,4 @@
-"""What the words around a word of the patient's record say: is it a name here?
+"""Questions about the words around a word of the patient's record: is it a name here?
 
 `language.context` asks such questions about any capitalised run, by its characters;
 these are about words of a `Note`, which come with their neighbours and normal forms,

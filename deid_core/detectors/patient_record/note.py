@@ -201,7 +201,7 @@ class Note:
 
     @property
     def is_caseless(self) -> bool:
-        """Whether the note is written all small or all in capitals.
+        """True if the note is written all small or all in capitals.
 
         Then a capital, or that there is none, says nothing about a word.
         """

@@ -1,4 +1,4 @@
-"""What a preset may say about the detector, and its defaults."""
+"""Options of the detector that a preset may set, and their defaults."""
 
 from __future__ import annotations
 

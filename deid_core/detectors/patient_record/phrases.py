@@ -30,7 +30,7 @@ _WORK_REACH = 5
 
 
 class Needs(IntEnum):
-    """What a phrase needs apart from its words, which could mean something else."""
+    """Evidence that a phrase needs besides its words, which may mean something else."""
 
     NOTHING = 0
     CAPITAL = 1

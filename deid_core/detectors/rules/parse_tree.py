@@ -104,7 +104,7 @@ class Group(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference(Node):
-    """What a group matched, once more."""
+    """A backreference: the text that a group matched, once more."""
 
     part: Node
     number: int

@@ -73,7 +73,7 @@ class Prefilter(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether all matches start equally far before their triggers."""
+        """True if all matches start equally far before their triggers."""
         return self.nearest == self.lookbehind
 
 
@@ -85,7 +85,7 @@ class _Candidate(NamedTuple):
 
 
 class _String(NamedTuple):
-    """What a part of a pattern can begin with.
+    """A string with which a part of a pattern can begin.
 
     Args:
         text: As in `Trigger`.

@@ -1,4 +1,4 @@
-"""What the engine needs of the rules, kept for the machine."""
+"""Arrays that the engine needs of the rules, kept for the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the public lists say of each word, as one table that processes share.
+"""A table of what the public lists say of each word, shared by processes.
 
 English text holds 320,000 words, and the census and the lists of towns another 100,000
 names.  As Python's dictionaries they take a second and 150 MB, in each process; here

@@ -43,7 +43,7 @@ _LEAST_COUNT = 3
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """How a model is adapted.
+    """The parameters with which a model is adapted.
 
     Args:
         preset: The system in use.

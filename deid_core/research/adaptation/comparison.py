@@ -29,7 +29,7 @@ SITE = "site, held out"
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """How much worse than the model in use an adapted one may be.
+    """Limits on how much worse than the model in use an adapted one may be.
 
     One word more, and of a development set one value less, is always allowed.
 
@@ -57,7 +57,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a system does with the notes of one set.
+    """Counts of what a system does with the notes of one set.
 
     Args:
         name: Of the set.

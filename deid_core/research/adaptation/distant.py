@@ -71,7 +71,7 @@ class SiteLine:
 
 @dataclass(slots=True)
 class Counted:
-    """What became of the lines of notes.
+    """Counts of notes read, of values labelled, and of lines to learn from or left out.
 
     Args:
         notes: That were read.

@@ -1,4 +1,4 @@
-"""Which features a model may have that also learned from a site's notes.
+"""The features that a model may have if it also learned from a site's notes.
 
 One rule.  A feature is kept if
 
@@ -86,7 +86,7 @@ def _words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FeatureRule:
-    """What is kept of encoded lines.
+    """The rule that chooses which features of encoded lines are kept.
 
     Args:
         public: The words that a new feature may hold.

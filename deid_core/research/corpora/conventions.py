@@ -58,7 +58,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """How a corpus is annotated.
+    """The annotation conventions of a corpus.
 
     Args:
         name: Of the corpus.

@@ -93,7 +93,7 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a system detects in one document.
+    """The annotations that a system proposes for one document, or its refusal.
 
     Args:
         annotations: Disjoint, ordered.

@@ -1,4 +1,4 @@
-"""What scrubbing costs medication extraction: Deleger and others 2013, Table 4."""
+"""The cost of scrubbing for medication extraction: Deleger and others 2013, Table 4."""
 
 from __future__ import annotations
 

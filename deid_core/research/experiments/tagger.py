@@ -1,4 +1,4 @@
-"""What the trained tagger adds to the product's own system."""
+"""Measure what the trained tagger adds to the product's own system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the learners return: four kinds of predictors, as plain arrays.
+"""The predictors that the learners return: four kinds, as plain arrays.
 
 They do not use the objects of the libraries that trained them, so that a model file
 holds no executable code.

@@ -50,7 +50,7 @@ class _Table(Options):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a published system is trained.
+    """The recipe by which a published system is trained.
 
     Args:
         name: The name of the system and of its preset.

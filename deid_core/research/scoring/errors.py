@@ -29,7 +29,7 @@ _CONTEXT = 40
 
 
 class ErrorClass(StrEnum):
-    """What is wrong with a mark; extents are those of the predicted mark."""
+    """The class of error of a mark; extents are those of the predicted mark."""
 
     TYPE = "type"
     SHORT = "extent, short"

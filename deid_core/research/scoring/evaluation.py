@@ -134,7 +134,7 @@ def scorers_for(corpus: Corpus) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How well a system did on a corpus.
+    """The results of a system on a corpus.
 
     Args:
         system: The preset's name.

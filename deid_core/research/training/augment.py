@@ -90,7 +90,7 @@ class Renaming:
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """How copies are made.
+    """Settings for the copies that are made of lines.
 
     Args:
         makers: By tag, the generator of its values; other tags keep theirs.

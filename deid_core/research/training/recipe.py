@@ -63,7 +63,7 @@ class _Table(Options):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a model is trained.
+    """The recipe by which a model is trained.
 
     Args:
         name: The name of the recipe and of its model.

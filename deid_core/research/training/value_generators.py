@@ -28,7 +28,7 @@ _SMALL_TOWN, _LARGE_TOWN = 1000, 15000
 
 @dataclass(frozen=True, slots=True)
 class LocaleData:
-    """What new values of one language and country are made of.
+    """The sources of new values of one language and country.
 
     Args:
         locales: Faker's, the usual one first; another is drawn a tenth of the time.

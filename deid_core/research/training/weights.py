@@ -1,4 +1,4 @@
-"""What a learner of linear weights gives, and what a model keeps of it."""
+"""The weights that a linear learner returns, and those that a model keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a word gives at first sight: its features, as `features` has them, looked up.
+"""Compute the features of a word that is not in the cache, by lookup.
 
 Constants are passed as ``np.int64``: for a literal numba compiles the callee once more.
 
@@ -61,7 +61,7 @@ class Forms(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """What each value of a property gives to the words around it, without zeros.
+    """Weights that a value of a property gives to the words around it, without zeros.
 
     Args:
         starts: The first weight of each block, and past the last.
@@ -256,7 +256,7 @@ def write_sum(found: Array, blocks: Blocks, table: Array) -> None:
 
 
 class Facts(NamedTuple):
-    """What is known of a word once its parts are looked up.
+    """Properties of a word, known once its parts are looked up.
 
     Args:
         size: How many characters it has.

@@ -39,7 +39,7 @@ class PseudonymKey:
 
     @property
     def id(self) -> str:
-        """Which key: eight hex digits of its SHA-256."""
+        """The id of the key: eight hex digits of its SHA-256."""
         return key_id_of(self.value)
 
 

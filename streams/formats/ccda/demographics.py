@@ -1,4 +1,4 @@
-"""What the header and the entries of a document say of persons and institutions."""
+"""Read persons and institutions from the header and the entries of a document."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _LABELS = {each.name: each for each in Label}
 
 
 class Verb(StrEnum):
-    """What becomes of an attribute, an element or a text."""
+    """The treatment of an attribute, an element or a text."""
 
     REMOVE = "remove"
     TYPE = "type"  # an element that has rules of its own
@@ -50,7 +50,7 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What becomes of an attribute, an element or a text.
+    """The rule for an attribute, an element or a text.
 
     Args:
         verb: What is done.

@@ -1,4 +1,4 @@
-"""Which codes, roots and versions are kept: those of code_systems.toml."""
+"""The codes, roots and versions that are kept: those of code_systems.toml."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ _LABELS_OF_ROOTS = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the header says of what is named in several places.
+    """Information in the header on what is named in several places.
 
     Args:
         labels: What identifiers are, by their values.

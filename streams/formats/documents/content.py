@@ -15,7 +15,7 @@ TAIL_BYTES = 1 << 12
 
 
 class Content(StrEnum):
-    """What bytes hold; text is what is nothing else."""
+    """The kind of content that bytes hold; text is what is nothing else."""
 
     TEXT = "text"
     RTF = "rtf"

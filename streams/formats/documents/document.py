@@ -1,4 +1,4 @@
-"""What a document is: one text, and a way to write it back without identifiers."""
+"""A document: one text, and a way to write it back without identifiers."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def open_pdf(data: bytes, clock: Callable[[], float] = time.thread_time) -> Plai
 
 @dataclass(slots=True)
 class _Budget:
-    """What reading may still take."""
+    """The operations and the time that are left for reading."""
 
     clock: Callable[[], float]
     operations: int = MAX_OPERATIONS

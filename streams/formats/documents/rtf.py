@@ -158,7 +158,7 @@ def open_rtf(data: bytes) -> RtfText:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What holds until the end of a group.
+    """The state that holds until the end of a group.
 
     Args:
         story: Where text goes; None drops it.

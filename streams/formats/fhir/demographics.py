@@ -1,4 +1,4 @@
-"""What the resources of a patient say of them: demographics, and former ones."""
+"""Read the demographics of a patient, current and former, from their resources."""
 
 from __future__ import annotations
 

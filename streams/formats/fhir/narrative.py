@@ -31,7 +31,7 @@ class Div:
 
     @property
     def text(self) -> str:
-        """What it shows."""
+        """The text that it shows."""
         return self.html.text
 
     def rebuilt(self, scrubbed: ScrubbedDocument) -> str:

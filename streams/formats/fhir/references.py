@@ -33,7 +33,7 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a reference points to.
+    """The target of a reference.
 
     Args:
         form: How it is written: `id`, `urn`, `contained` or `search`.

@@ -19,7 +19,7 @@ DATA_ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
 
 
 class Verb(StrEnum):
-    """What becomes of an element."""
+    """The treatment of an element."""
 
     REMOVE = "remove"
     CODES = "codes"  # kept if it is one of a list
@@ -63,7 +63,7 @@ COMPLEX = frozenset({Verb.TYPE, Verb.RESOURCE, Verb.EXTENSION})
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What becomes of an element.
+    """The rule for an element.
 
     Args:
         verb: What is done.

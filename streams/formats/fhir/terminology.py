@@ -1,4 +1,4 @@
-"""Which codes and units are kept: those of code_systems.toml."""
+"""The codes and units that are kept: those of code_systems.toml."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ Written = str | bool
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a part says of what is named in several places.
+    """Information in a part on what is named in several places.
 
     Args:
         types: The resource type of what references point to: `Patient/123`, `urn/...`.

@@ -32,7 +32,7 @@ _DEFAULT_VERSION = "2.3"
 
 
 class Verdict(Enum):
-    """What became of a message; the value is the second letter of MSA-1."""
+    """The outcome of a message; the value is the second letter of MSA-1."""
 
     ACCEPTED = "A"
     FAILED = "E"
@@ -51,7 +51,7 @@ class Refusal(StrEnum):
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the message fails, or is rejected unseen."""
+        """The verdict on the message: it fails, or is rejected unseen."""
         is_failure = self in (Refusal.TOO_LARGE, Refusal.NOT_STORED)
         return Verdict.FAILED if is_failure else Verdict.REJECTED
 
@@ -85,7 +85,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Header:
-    """What is read of a message's MSH."""
+    """The fields that are read of a message's MSH."""
 
     sender: Sender
     message_type: str
@@ -129,7 +129,7 @@ class Header:
 
     @property
     def is_acknowledgement(self) -> bool:
-        """Whether the message is an answer itself, which gets none."""
+        """True if the message is an answer itself, which gets none."""
         return self.message_type in ("ACK", "MCF")
 
     @property

@@ -1,4 +1,4 @@
-"""What is done with every field of every segment, read from `rules/`.
+"""Rules for every field of every segment, read from `rules/`.
 
 A field without a rule is removed.  Its rule names what happens to its value, its data
 types by version say which of its components hold a value, a code, a date.
@@ -67,7 +67,7 @@ _MORE = "..."
 
 
 class Action(StrEnum):
-    """What is done with a value."""
+    """The treatment of a value."""
 
     REMOVE = "remove"
     CODE = "code"
@@ -143,7 +143,7 @@ class FieldRule:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """What codes and their names look like; see `rules/codes.toml`."""
+    """The forms of codes and of their names; see `rules/codes.toml`."""
 
     systems: Mapping[str, re.Pattern[str]]
     public: frozenset[str]

@@ -50,7 +50,7 @@ Parse = Callable[[str, Wanted], list[Segment]]
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """What a message says, as far as demographics and notes need it."""
+    """The content of a message, as far as demographics and notes need it."""
 
     msh: Segment
     event: Event

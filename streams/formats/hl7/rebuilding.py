@@ -58,7 +58,7 @@ def rows_of(content: str, delimiters: Delimiters) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What all fields of a message have in common.
+    """The context that all fields of a message have in common.
 
     Args:
         rules: Of all fields.

@@ -19,7 +19,7 @@ _APPLICATION, _FACILITY, _CONTROL_ID = 2, 3, 9
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What identifies a message.
+    """The sender and the control id, which identify a message.
 
     Args:
         sender: MSH-3, a vertical bar, MSH-4, in UTF-8.

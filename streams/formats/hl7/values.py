@@ -1,4 +1,4 @@
-"""What is written in place of single values of a message, by rule."""
+"""Replace single values of a message, by rule."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class Value:
 
     @property
     def label(self) -> Label:
-        """What it is."""
+        """The label of the value."""
         return self.leaf.label or Label.IDNUM
 
 
 class Checks:
-    """What the values of a message look like.
+    """Checks of what the values of a message look like.
 
     Args:
         codes: What codes look like.

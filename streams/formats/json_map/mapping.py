@@ -37,7 +37,7 @@ REQUIRED = ("note_id", "text", "patient.id")
 
 @dataclass(frozen=True, slots=True)
 class JsonMap:
-    """How a sender's events become note events.
+    """The map by which a sender's events become note events.
 
     Args:
         scalars: By property.

@@ -92,7 +92,7 @@ def written(steps: Iterable[str | None]) -> str:
 
 
 class Fate(StrEnum):
-    """What becomes of a field."""
+    """The treatment of a field."""
 
     MAPPED = "mapped"
     IGNORED = "ignored"

@@ -102,7 +102,7 @@ def _found(file: File) -> Traversable:
 
 
 class _Wrong(Exception):
-    """What is wrong with a map, and where."""
+    """An error in a map, and where it is."""
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(f"{where}: {problem}")

@@ -1,4 +1,4 @@
-"""What the properties of a note event are made from: the sources of a map."""
+"""The sources of a map, from which the properties of a note event are made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Convert = Callable[[str, Sequence[str]], str | None]
 
 
 class Source(Protocol):
-    """What a property of a note event is made from."""
+    """A source from which a property of a note event is made."""
 
     @property
     def paths(self) -> tuple[Path, ...]:

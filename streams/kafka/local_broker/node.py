@@ -28,7 +28,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What the brokers of a cluster with users demand of clients.
+    """The security settings of the brokers of a cluster with users.
 
     Args:
         users: Passwords by name, for SASL.

@@ -1,4 +1,4 @@
-"""What a local broker runs on: Kafka's jars and Java.
+"""The runtime of a local broker: Kafka's jars and Java.
 
 The jars are resolved by jgo from Maven coordinates.  ``jars.lock.toml`` has jgo's own
 lock format: each jar is fetched by its exact coordinates and its SHA-256 is compared;

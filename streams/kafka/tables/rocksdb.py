@@ -1,4 +1,4 @@
-"""What RocksDB's errors mean, who holds a store's lock, and how a store is dropped.
+"""Translate RocksDB's errors, find the holder of a store's lock, and drop a store.
 
 The binding raises one class of exception for everything, so that the text decides.
 Only what RocksDB calls corruption, or a file that is not there, is damage: everything

@@ -210,7 +210,7 @@ class PartitionStore:
 
     @property
     def is_purging(self) -> bool:
-        """Whether files are being merged to remove what was deleted."""
+        """True if files are being merged to remove what was deleted."""
         return self._purging is not None and self._purging.is_alive()
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ RESTORE = {
 
 
 class _Phase(Enum):
-    """What a worker has to do with an open partition."""
+    """The phase of an open partition: what a worker has to do with it."""
 
     RESTORING = auto()
     READY = auto()
@@ -326,7 +326,7 @@ class ChangelogTable:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether a store of an owned partition is known to be damaged."""
+        """True if a store of an owned partition is known to be damaged."""
         return any(
             p.phase.is_owned and p.store.is_damaged for p in self._parts.values()
         )

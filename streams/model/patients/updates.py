@@ -44,7 +44,7 @@ NOTHING = Demographics()
 
 @dataclass(frozen=True, slots=True)
 class HeldCommand:
-    """What an operator decided about held notes of a patient.
+    """An operator's decision about held notes of a patient.
 
     Args:
         release: Offsets in `notes` of notes to scrub although no name is known.
@@ -57,7 +57,7 @@ class HeldCommand:
 
 @dataclass(frozen=True, slots=True)
 class PatientUpdate:
-    """What one message says about a patient.
+    """The update of a patient from one message.
 
     Args:
         record: The patient's values as the message has them.
@@ -71,7 +71,7 @@ class PatientUpdate:
 
     @property
     def is_only_a_command(self) -> bool:
-        """Whether it says nothing about the patient."""
+        """True if it says nothing about the patient."""
         record = self.record
         nothing = PatientRecord(record.patient, record.updated_at, Demographics())
         return self.command is not None and record == nothing

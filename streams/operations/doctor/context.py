@@ -1,4 +1,4 @@
-"""What checks work with: settings and clients, created on first use."""
+"""The context of checks: settings and clients, created on first use."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class Auditor:
 
     @property
     def not_checked(self) -> list[str]:
-        """What the verdicts do not say."""
+        """Sentences on what the verdicts do not cover."""
         return list(self._limits())
 
     def _limits(self) -> Iterator[str]:

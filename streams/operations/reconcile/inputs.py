@@ -17,7 +17,7 @@ _MOST = 2**31 - 1
 
 
 class Inputs:
-    """What audit events promise of the records of a partition, and what there is.
+    """Counts by record of a partition: what audit events promise, and what there is.
 
     Of digests the first 64 bits are kept, of several their sum: forging a sum takes the
     audit key.
@@ -125,7 +125,7 @@ class Inputs:
 
     @property
     def is_altered(self) -> Flags:
-        """Whether an input has as many outputs as promised, but others."""
+        """True for an input that has as many outputs as promised, but others."""
         altered: Flags = self.digests != self.promised_digests
         altered &= (self.outputs == self.promised) & (self.audits == 1)
         altered &= self.updates == self.promised_updates
@@ -134,7 +134,7 @@ class Inputs:
 
     @property
     def excused(self) -> Counts:
-        """How many outputs may lack: dead letters that were erased.
+        """The number of outputs that may be missing: dead letters that were erased.
 
         No seal shows who has said so.  So it excuses dead letters alone, and no more
         than the sealed audit event promises.

@@ -1,4 +1,4 @@
-"""What a record says of its input, and whether to believe it.
+"""Read from a record what it says of its input, and check whether to believe it.
 
 A mark is read from the record's value where the value has it, and from the headers of
 topics that no sender may write to.  With the audit key its seal is checked.
@@ -126,7 +126,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What an output says of its input.
+    """The mark of an output: what it says of its input.
 
     Args:
         source: The input record.
@@ -148,7 +148,7 @@ class Mark:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether it has a seal, of a key that was given if any was."""
+        """True if it has a seal, of a key that was given if any was."""
         return self.seal is not None and self.is_known_key
 
 
@@ -164,12 +164,12 @@ class Marks:
 
     @property
     def are_checked(self) -> bool:
-        """Whether seals are checked."""
+        """True if seals are checked."""
         return bool(self._seals)
 
     @property
     def are_of_several_keys(self) -> bool:
-        """Whether more than one key was given."""
+        """True if more than one key was given."""
         return len(self._seals) > 1
 
     def of_input(self, record: Record, key_id: str) -> bytes | None:

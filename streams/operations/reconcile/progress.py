@@ -1,4 +1,4 @@
-"""How far the groups have processed the inputs, and what contradicts that."""
+"""The progress of the groups through the inputs, and what contradicts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the audit finds."""
+"""The faults, the verdicts and the conclusion of the audit."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Verdict:
 
 
 class Result(StrEnum):
-    """What a reconciliation comes to."""
+    """The result of a reconciliation."""
 
     PASSES = "passes"
     FAILS = "fails"

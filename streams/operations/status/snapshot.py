@@ -1,4 +1,4 @@
-"""What `phistream status` shows at one moment.
+"""The snapshot that `phistream status` shows.
 
 Only counts, positions, and names from a fixed list or made printable are shown.
 """

@@ -1,4 +1,4 @@
-"""What a worker does about traces: nothing, headers alone, or spans as well."""
+"""Tracing in a worker: none, headers alone, or spans as well."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WithHeaders = Callable[[Sequence[Output]], Sequence[Output]]
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """How a worker takes part in traces.
+    """The hooks by which a worker takes part in traces.
 
     Args:
         observer: Of the loop.

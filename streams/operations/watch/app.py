@@ -75,7 +75,7 @@ class WatchApp:
 
     @property
     def is_ready(self) -> bool:
-        """Whether partitions are assigned and the tables restored."""
+        """True if partitions are assigned and the tables restored."""
         return self._is_restored() and self.partitions() > 0
 
     def partitions(self) -> int:

@@ -57,7 +57,7 @@ class Dashboard:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all partitions are assigned and the tables restored."""
+        """True if all partitions are assigned and the tables restored."""
         app = self._app
         return app is not None and app.is_ready and app.partitions() == self._partitions
 

@@ -1,4 +1,4 @@
-"""How far the workers' tables are restored, from their own /status.
+"""Read how far the workers' tables are restored, from their own /status.
 
 Only numbers, booleans and allowed values are taken from an answer; a worker is named by
 its address in the settings.

@@ -64,7 +64,7 @@ Written = Iterator[bytes | InvalidRecord]
 
 @dataclass(slots=True)
 class Tally:
-    """What was done to a file.
+    """Counts of what was done to a file.
 
     Args:
         texts: Notes and other free texts that were scrubbed.
@@ -470,7 +470,7 @@ class _File:
 
 @dataclass(slots=True)
 class _Counts:
-    """What the trailers of a batch and of a file count."""
+    """The counts that the trailers of a batch and of a file hold."""
 
     envelopes: int = 0
     batches: int = 0

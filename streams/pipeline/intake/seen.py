@@ -1,4 +1,4 @@
-"""Which messages were seen before: same sender, same control id, same content.
+"""Recognise messages seen before: same sender, same control id, same content.
 
 The rows are those of the table of `messages.seen`, and those that the open transaction
 changes.  A row is written to the table when its transaction is committed.  Keys and
@@ -110,13 +110,13 @@ class Sighting:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Which message was processed."""
+        """The offset and the ordinal of the message that was processed."""
         return self.offset, self.ordinal
 
 
 @dataclass(slots=True)
 class Judged:
-    """What was found of the messages of one record, which may become a dead letter.
+    """Findings about the messages of one record, which may become a dead letter.
 
     Args:
         record: On `hl7.raw`.
@@ -134,12 +134,12 @@ class Judged:
 
     @property
     def is_repetition(self) -> bool:
-        """Whether all messages were seen before."""
+        """True if all messages were seen before."""
         return 0 < self.repeated == self.messages
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the audit event says, where there is something to say."""
+        """The counts for the audit event, without zeros."""
         found = {"repeated": self.repeated, "conflicts": self.conflicts}
         return {name: count for name, count in found.items() if count}
 

@@ -87,7 +87,7 @@ class HeldRows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UnknownPatients:
-    """What is done with a note of whose patient no name is known.
+    """The policies for notes of patients of whom no name is known.
 
     Args:
         policy: For all note types that are not listed.
@@ -115,7 +115,7 @@ class UnknownPatients:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What the index knows of a row."""
+    """The entry for a row in the index."""
 
     policy: HeldPolicy
     since_ms: int
@@ -170,7 +170,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _Budget:
-    """What may still be released in this transaction."""
+    """The limits of what may still be released in this transaction."""
 
     notes: int
     size: int

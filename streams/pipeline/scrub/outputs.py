@@ -1,4 +1,4 @@
-"""What scrub writes for a note: the scrubbed note and its audit event, without PHI."""
+"""Outputs of scrub for a note: the scrubbed note and its audit event, without PHI."""
 
 from __future__ import annotations
 

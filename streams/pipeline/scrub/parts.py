@@ -1,4 +1,4 @@
-"""What is done with a note or part of a message once its patient is known.
+"""Processing of a note or part of a message once its patient is known.
 
 Scrub and the gateway share it: the texts to scrub, the rebuilt part, the last check.
 """

@@ -1,4 +1,4 @@
-"""What is checked of a request before anything reads it, and what is said of it after.
+"""Middleware: host, origin, token and concurrency checks; access log and metrics.
 
 Every answer passes here, also that of a bug: it gets the security headers, a line in
 the access log (method, path template, status, size, time) and its metrics.
@@ -58,7 +58,7 @@ _OF_TLS = (b"strict-transport-security", b"max-age=31536000")
 
 @dataclass(slots=True)
 class _Sent:
-    """What was sent of an answer."""
+    """The status and size of an answer, as far as it was sent."""
 
     status: int = 0
     size: int = 0

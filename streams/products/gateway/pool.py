@@ -95,7 +95,7 @@ class Pool:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a worker is there."""
+        """True if there is a worker."""
         return bool(self._all)
 
     async def run(self) -> int:

@@ -72,7 +72,7 @@ _CHARSET = re.compile(r";\s*charset\s*=", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What answers say of the system: the same for all of them."""
+    """The names of the system in answers: the same for all of them."""
 
     preset: str
     policy: str

@@ -1,4 +1,4 @@
-"""What the HTTP process asks of a worker, and what the worker answers."""
+"""The tasks that the HTTP process gives to a worker, and the worker's answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = struct.Struct(">II")
 
 
 class Kind(StrEnum):
-    """What a request sends; its last path segment."""
+    """The kind of content that a request sends; its last path segment."""
 
     NOTE = "notes"
     BATCH = "notes:batch"
@@ -166,7 +166,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What metrics count of an answer.
+    """The counts of an answer, for metrics.
 
     Args:
         scrubbed: Notes, documents and parts of messages.

@@ -10,7 +10,7 @@ from .table import Commit, with_offsets
 
 
 class Batch:
-    """What was read since the table's last commit.
+    """The rows, erasures and offsets read since the table's last commit.
 
     Args:
         rows: Makes the rows.
@@ -35,7 +35,7 @@ class Batch:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was read, not even a marker."""
+        """True if nothing was read, not even a marker."""
         return not self._offsets
 
     def add(self, record: Record, now: float) -> None:

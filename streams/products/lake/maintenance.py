@@ -46,7 +46,7 @@ Group = list["FileScanTask"]
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """How many files became how many."""
+    """The numbers of files before and after compaction."""
 
     before: int = 0
     after: int = 0
@@ -54,7 +54,7 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """How many snapshots ended, and how many files were deleted."""
+    """The numbers of snapshots that ended and of files that were deleted."""
 
     snapshots: int = 0
     files: int = 0

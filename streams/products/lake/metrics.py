@@ -1,4 +1,4 @@
-"""What the lake's writer counts, and its health."""
+"""The metrics of the lake's writer, and its health."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class LostProgress(FatalError):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a table has come.
+    """The progress of a table in its topic.
 
     Args:
         topic: The topic's name.

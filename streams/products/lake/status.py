@@ -1,4 +1,4 @@
-"""How tables and topics stand: rows, files, snapshots, and what is not read yet."""
+"""The status of tables and topics: rows, files, snapshots, and what is not read yet."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class OtherWriter(SlotTaken):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What is to be written at once.
+    """The changes to be written at once.
 
     Args:
         rows: In the form that Arrow takes.

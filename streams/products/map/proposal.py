@@ -32,7 +32,7 @@ _SCALARS = (
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a field may be.
+    """A guess at the property that a field may be.
 
     Args:
         steps: Its path.
@@ -53,7 +53,7 @@ class Guess:
 
 @dataclass(slots=True)
 class _Choice:
-    """Which field becomes which property."""
+    """The choice of fields for properties."""
 
     scalars: dict[str, Guess] = field(default_factory=dict)
     sections: list[Guess] = field(default_factory=list)

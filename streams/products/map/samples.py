@@ -1,4 +1,4 @@
-"""What fields samples of JSON events have: paths, types and counts, never values."""
+"""The fields of samples of JSON events: paths, types and counts, never values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORMATS = tuple(day + clock for day in _DAYS for clock in _CLOCKS)
 
 @dataclass(slots=True)
 class SampledField:
-    """What the samples have at one path.
+    """Statistics of the values that the samples have at one path.
 
     Args:
         events: How many of them have it.

@@ -75,7 +75,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What was between a start block and an end block.
+    """The bytes between a start block and an end block.
 
     Args:
         content: A message; or the beginning of one that is too large.

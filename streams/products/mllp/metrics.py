@@ -1,4 +1,4 @@
-"""What the listener counts, and its health."""
+"""The metrics of the listener, and its health."""
 
 from __future__ import annotations
 

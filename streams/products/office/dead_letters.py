@@ -63,7 +63,7 @@ _OF_A_VERSION = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which dead letters are meant; without any value, all of them.
+    """A selection of dead letters; without any value, all of them.
 
     Args:
         places: Records of `dead.letters`.
@@ -83,7 +83,7 @@ class Selection:
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing restricts it."""
+        """True if nothing restricts it."""
         return self == Selection()
 
     def holds(self, letter: Letter) -> bool:
@@ -100,7 +100,7 @@ class Selection:
 
 @dataclass(slots=True)
 class Replayed:
-    """What a replay did, or would do.
+    """The result of a replay, or of a dry run.
 
     Args:
         counts: Letters returned, by topic and code.

@@ -94,7 +94,7 @@ class _Letter:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the service holds of a patient.
+    """The data of a patient that the service holds.
 
     Args:
         identifiers: Number of the patient's identifiers, those that were asked for
@@ -122,19 +122,19 @@ class Found:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to erase."""
+        """True if there is nothing to erase."""
         return not (self.rows or self.held or self.letters or self.updates)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether no topic of the service that was searched names the patient."""
+        """True if no topic of the service that was searched names the patient."""
         is_raw = any(count for count, _last in self.raw.values())
         return self.is_empty and not (self.unjudged or is_raw)
 
 
 @dataclass(slots=True)
 class Erased:
-    """What a run has erased.
+    """The result of an erasure.
 
     Args:
         counts: Rows, held notes and letters.
@@ -152,7 +152,7 @@ class Erased:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to be done by another run."""
+        """True if nothing is left to be done by another run."""
         is_clean = self.left.is_empty and not self.left.unjudged
         return self.is_carried_out and is_clean and not self.late
 

@@ -1,4 +1,4 @@
-"""Which records name a patient: by key, by identifier as a word, or as HL7 and JSON do.
+"""Find records that name a patient by key, by identifier, or as HL7 and JSON do.
 
 Most dead letters could not be parsed, so the text is searched rather than a message:
 decoded in each way in which it may have been written, and with the escapes of JSON, HL7

@@ -73,7 +73,7 @@ class ArchivedNote:
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed:
-    """What a note gives: a published note, or a code.
+    """The result for a note: a published note, or a code.
 
     Args:
         row: Of the note in its file.

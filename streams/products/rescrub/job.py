@@ -52,7 +52,7 @@ LOOK_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Report:
-    """What a run has done.
+    """The report of what a run has done.
 
     Args:
         plan: Of its version.
@@ -319,7 +319,7 @@ class Counting(Observer):
 
 
 class _Offsets:
-    """How far all processes of a version have come."""
+    """The progress of all processes of a version."""
 
     def __init__(self, settings: Settings, plan: Plan) -> None:
         self._settings = settings

@@ -72,7 +72,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a version is made of.
+    """The plan of a version: its notes, and with what they are scrubbed.
 
     Args:
         version: Of the topics that are written.

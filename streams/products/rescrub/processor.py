@@ -33,7 +33,7 @@ LEFT_OUT = "left_out"
 
 
 class Published(Protocol):
-    """Which notes the live feed has published."""
+    """The offsets of the notes that the live feed has published."""
 
     def __getitem__(self, partition: int) -> Container[int]:
         """Return the offsets of a partition."""

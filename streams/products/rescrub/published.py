@@ -1,4 +1,4 @@
-"""Which notes the live feed has published: those alone are scrubbed again.
+"""Find the notes that the live feed has published: those alone are scrubbed again.
 
 `notes` holds more: notes that wait for demographics, or were discarded, and those that
 were released or replayed, once more.  Sealed audit events say which were published.

@@ -1,4 +1,4 @@
-"""What a run of `phistream rescrub` is asked to do, checked before anything is read."""
+"""The request for a run of `phistream rescrub`, checked before anything is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person's name looks like, and the words that only look like one.
+"""Fragments of patterns for a person's name, and the words that only look like one.
 
 All fragments are for verbose, case-sensitive patterns: a name's first letter is upper
 case, in any script.  They annotate ``Garcia`` of ``Garcia's``, and never cross a line.

@@ -186,7 +186,7 @@ def improves(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a claim holds, and the figures that decide it.
+    """The verdict on a claim, and the figures that decide it.
 
     Args:
         holds: None where the corpora cannot decide.

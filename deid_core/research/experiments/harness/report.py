@@ -47,7 +47,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """Whether it holds, in words."""
+        """The verdict on the claim, in words."""
         return {True: "holds", False: "does not hold", None: "can't be told"}[
             self.holds
         ]

@@ -16,7 +16,7 @@ from .systems import SystemOutput, Variant
 
 @dataclass
 class Runner:
-    """What experiments share.
+    """Settings and results that experiments share.
 
     Args:
         data: The folder of the corpora.
