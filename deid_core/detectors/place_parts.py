@@ -1,8 +1,8 @@
-"""The parts of a place that a tagger names as one, and the rest of one.  For English.
+"""Split a tagged place into hospital, town and state; complete a truncated one.
 
 "Mercy Hospital, Reno, NV 89501" is a hospital, a town and a state; a policy may keep
 the state, so no other annotation may cover it.  Of "lumen specialty rx" and "3rd Floor,
-19 Cobham Ct" the tagger may miss the last or the first words.
+19 Cobham Ct" the tagger may miss the last or the first words.  For English.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class Custody:
             self._claims[partition] = self._claims[partition].suspecting(count)
 
     def accuse(self) -> None:
-        """Excuse nothing for now.
+        """Blame the batch for a lost partition or a death before the next commit.
 
         Processing took so long that the group or the broker may take the process for
         dead.  A partition that it loses before its next commit and has again is not

@@ -29,7 +29,7 @@ _LONG_RUN = re.compile(b"0{64,}")
 _ANYWHERE = 1 << PLACE_BITS
 _ROOM = 1_024
 _FEW = 4
-"""Less than one trigger to so many letters of running text."""
+"""Letters of running text for each trigger, at least; sizes the first buffer."""
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Whose the resources of a message are: a message is split into those of each patient.
+"""Split the resources of a message into those of each patient.
 
 A resource belongs to the patient that its `subject` or `patient` refers to: a Patient
 of the Bundle, a contained one, one that is named by an identifier, or one that the

@@ -1,4 +1,4 @@
-"""The numbers of a patient, which no number and no code of a message may be.
+"""Digits that identify the patient: no number or code of a message may repeat them.
 
 Systems send identifiers, telephone numbers and birth dates also as measured values, as
 they are written by programs: 4829137.0, 4.829137E6, or without leading zeros.

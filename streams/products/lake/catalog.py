@@ -26,7 +26,7 @@ from .settings import LakeSettings
 log = logging.getLogger(__name__)
 
 CONFLICTS = (CommitFailedException, CommitStateUnknownException, ValidationException)
-"""What a commit raises that was not made, or may not have been."""
+"""Exceptions of a commit that failed, or whose outcome is unknown."""
 
 
 def open_catalog(settings: LakeSettings) -> Catalog:
