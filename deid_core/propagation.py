@@ -92,9 +92,9 @@ def with_propagated(
     """Return the proposals of each document with those that follow from them.
 
     Args:
-        documents: See `propagated`, likewise ``notes``.
+        documents: See `propagated`.
         proposals: Of each document.
-        notes: Of which note each document is a reading.
+        notes: See `propagated`.
     """
     found = [[] if isinstance(p, DetectorFailed) else p for p in proposals]
     try:

@@ -69,7 +69,7 @@ class NameInRun(NamedTuple):
 
     Args:
         start: In the run.
-        end: Likewise.
+        end: In the run.
         rule: For audit events.
         score: Confidence in ``[0, 1]``.
         evidence: What the context must show.
@@ -202,7 +202,7 @@ class PlaceInRun(NamedTuple):
 
     Args:
         start: In the run.
-        end: Likewise.
+        end: In the run.
         label: CITY or STATE.
         rule: For audit events.
         score: Confidence in ``[0, 1]``.

@@ -22,7 +22,7 @@ from .rules.ids.shapes import (
 _SURE = 0.85
 """From this probability on, a number may identify whatever its shape."""
 _SURE_OF_DAY = 0.97
-"""Likewise a pair be a day whatever is next to it."""
+"""From this probability on, a pair may be a day whatever is next to it."""
 _TIME_BEHIND = re.compile(
     r"""
     [0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{2,4}

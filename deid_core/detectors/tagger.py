@@ -217,7 +217,7 @@ class _OneCase:
     Args:
         name: Of its model, which is checked at once.
         digests: See `TaggerOptions`.
-        below: Likewise, ``outside_below``.
+        below: The option ``outside_below`` of `TaggerOptions`.
     """
 
     def __init__(

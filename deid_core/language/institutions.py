@@ -42,7 +42,7 @@ class Institution(NamedTuple):
 
     Args:
         start: In the run.
-        end: Likewise.
+        end: In the run.
         label: HOSPITAL or ORGANIZATION.
         rule: For audit events.
         score: Confidence in ``[0, 1]``.

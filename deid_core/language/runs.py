@@ -67,10 +67,10 @@ class Token(NamedTuple):
 
     Args:
         start: In the run.
-        end: Likewise, without a possessive ``'s``.
+        end: In the run, without a possessive ``'s``.
         form: See `Word`.
-        kinds: Likewise.
-        code: Likewise.
+        kinds: See `Word`.
+        code: See `Word`.
     """
 
     start: int

@@ -224,8 +224,8 @@ class DateText:
         form: Which one.
         spans: Of each part, by group name.
         year: None if the text has none.
-        month: Likewise.
-        day: Likewise; a middle one if the form is coarser.
+        month: A middle one if the form is coarser.
+        day: A middle one if the form is coarser.
     """
 
     text: str = field(repr=False)

@@ -95,7 +95,7 @@ def load_tables(name: str, expected: str = "") -> ModelTables:
 
     Args:
         name: As for `load_model`.
-        expected: Likewise.
+        expected: The digest of its files, as for `load_model`.
 
     Raises:
         ConfigError: There is none, or its files are not what they were when written.
@@ -122,7 +122,7 @@ def require_model(name: str, expected: str = "") -> None:
 
     Args:
         name: As for `load_model`.
-        expected: Likewise.
+        expected: The digest of its files, as for `load_model`.
 
     Raises:
         ConfigError: There is none, or its files are not what they were when written.

@@ -108,7 +108,7 @@ class PlacedWords:
         text: All of it.
         codes: Its code points.
         begins: Where each word begins, shape ``[words]``.
-        ends: Where each word ends, likewise.
+        ends: Where each word ends, shape ``[words]``.
         leads: Where each word begins as it is numbered: at the blank before it, if such
             words are asked for.
         starts: The word at which each line starts, and past the last; lines may be

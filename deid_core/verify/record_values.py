@@ -52,7 +52,7 @@ _VALUES = 4096
 _REST = rf"{{{_SHORTEST_MISSPELT - 1},{_LONGEST_MISSPELT - 1}}}+"
 _EXTENSION = re.compile(r"\s*(?:x|ext)", re.IGNORECASE)
 _CAPITALISED = re.compile(rf"(?<![^\W_])[^\W\d_a-z][^\W\d_]{_REST}(?![^\W_])")
-# Likewise in ASCII, parts of words too: `_CAPITALISED` then checks the few that match.
+# For ASCII text; parts of words match, too: `_CAPITALISED` then checks the few.
 _ASCII_CAPITALISED = re.compile(rf"[A-Z][A-Za-z]{_REST}")
 
 
@@ -144,7 +144,7 @@ class Values(NamedTuple):
     Args:
         words: Looked for in text in compared form.
         names: Those of them that are a person's names, as words.
-        numbers: Likewise; their needle is without separators.
+        numbers: Looked for in text without separators, as their needle is.
         full_names: Given name and surname together; what is written small is no name.
         birth_dates: Three parts of a date, in the orders in which dates are written.
         years: Two digits that every written birth date holds.

@@ -157,7 +157,7 @@ def start_service(stage: str, settings: Settings, *, workers: int = 1) -> Servic
 
 
 def start_watch(settings: Settings, *, port: int) -> Service:
-    """Start ``phistream watch`` likewise, with the demo's notes on its page."""
+    """Start ``phistream watch`` as a process, with the demo's notes on its page."""
     return _start("watch", ["watch", "--demo", "--port", str(port)], settings)
 
 

@@ -65,7 +65,7 @@ class HeldProgress:
         partition: Of the topic.
         notes: Number of notes that wait.
         since_ms: When the oldest was held, in milliseconds since 1970; 0 for none.
-        until_ms: The earliest bound, likewise; 0 for none.
+        until_ms: The earliest bound, in milliseconds since 1970; 0 for none.
     """
 
     partition: int

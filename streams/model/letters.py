@@ -43,13 +43,13 @@ class Letter:
 
     Args:
         partition: Of its record on `dead.letters`.
-        offset: Likewise.
+        offset: Of its record on `dead.letters`.
         at_ms: When it was written, in milliseconds since 1970.
         stage: Which stage refused the original.
         code: Why.
         reason: The same in words, without values.
-        source: The place of the original.
-        source_offset: Likewise.
+        source: The partition of the original.
+        source_offset: The offset of the original.
         body: The whole value.
     """
 

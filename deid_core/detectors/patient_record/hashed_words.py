@@ -243,9 +243,9 @@ def find_candidates(
         sizes: How many.
         keys: The bits of all words of the record.
         parts: The bits of what may be written as two words.
-        letters: See `near_tokens`; likewise the next two.
-        lengths: See there.
-        threshold: See there.
+        letters: See `near_tokens`.
+        lengths: See `near_tokens`.
+        threshold: See `near_tokens`.
         found: Written, shape ``[3, words]``: words that may be keys, may be near a
             token, and may be a part together with the next.
         near: Written: which tokens each of the second kind may be near.

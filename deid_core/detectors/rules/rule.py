@@ -63,7 +63,8 @@ class Rule:
             any other is searched for as it is, with 0 for every digit: ``000-00-0000``.
         lookbehind: Instead of what is derived: how many code points before a trigger
             a match may begin.
-        window: Likewise, how many code points past a trigger's start it may end.
+        window: Instead of what is derived: how many code points past a trigger's start
+            a match may end.
         must_contain: What every match contains or looks ahead to; where a window does
             not, the pattern, which takes longer to fail, is not tried.
         max_column: How many code points past its line's start a trigger may begin.

@@ -41,7 +41,7 @@ SURELY_NONE = 0.9
 LEAST_SHARE = 0.05
 """A frame holds values if so many of the words in it are labelled."""
 LEAST_SHARE_LATER = 0.2
-"""Likewise once the model has seen the site."""
+"""The share that a frame needs once the model has seen the site."""
 LEAST_OF_SHAPE = 0.1
 """A shape of numbers is a habit if records know so many of the numbers that have it."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")

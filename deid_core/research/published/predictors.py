@@ -53,7 +53,7 @@ class ArrayFields:
     @classmethod
     def read(cls, arrays: Arrays) -> Self:
         """Return the predictor of which `arrays` returned these."""
-        # Likewise.
+        # Only dataclasses inherit this.
         return cls(**{each.name: arrays[each.name] for each in fields(cls)})  # type: ignore[arg-type]
 
 
@@ -171,8 +171,8 @@ class KernelMachine(ArrayFields):
     """Two-class machines over one set of support vectors.
 
     Args:
-        columns: Of the support vectors; see `Rows`, likewise `pointers`.
-        pointers: Of the support vectors.
+        columns: Of the support vectors; see `Rows`.
+        pointers: Of the support vectors; see `Rows`.
         coefficients: Of each vector in each machine, shape ``[vectors, machines]``.
         intercepts: Shape ``[machines]``.
         sides: The class of positive and that of negative margins, `REST` for all other

@@ -30,7 +30,7 @@ def nearest_cues(
         starts: Where each line starts, and past the last, shape ``[lines + 1]``.
         buckets: The bucket of each distance; the last is of all beyond.
         left: Written: ``cue * 6 + bucket``, 0 for none, shape ``[words]``.
-        right: Likewise.
+        right: Written: the same of the nearest cue to the right.
     """
     far = len(buckets) - 1
     for line in range(len(starts) - 1):

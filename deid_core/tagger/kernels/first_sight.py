@@ -102,7 +102,8 @@ class ValueTables(NamedTuple):
         of_cues: By cue class, 0 for none: block, number as ``cue`` and as ``kind``.
         list_starts: Where each set of lists starts in `list_blocks`.
         list_blocks: Those of a set's lists, for small letters and for capitals.
-        list_kinds: The number of each set as ``kind``, likewise.
+        list_kinds: The number of each set as ``kind``, for small letters and for
+            capitals.
         of_blanks: The block of a word without and with a blank before it.
         blocks: What the blocks give.
     """
@@ -192,7 +193,7 @@ def part_block(
         group: The property.
         before: A mark before the code points, 0 for none.
         codes: Of the value, without its marks.
-        after: A mark after them, likewise.
+        after: A mark after them, 0 for none.
         key: Working space.
         parts: Of the model.
     """
@@ -261,7 +262,7 @@ class Facts(NamedTuple):
     Args:
         size: How many characters it has.
         word: Its number among the words, -1 for none.
-        shape: Its number among the shapes, likewise.
+        shape: Its number among the shapes, -1 for none.
         number: See `number_of`; -1 for what is no number.
         cue: Its cue class, 0 for none.
         listed: Its set of lists, 0 for none.

@@ -164,8 +164,8 @@ def trace(
 
     Args:
         held: Scores of the best paths to each label, ``[words, labels, most]``.
-        before: The label before, likewise.
-        ranks: Which of that label's paths it was, likewise.
+        before: The label before, of the same shape.
+        ranks: Which of that label's paths it was, of the same shape.
         gap: See `best_paths`.
         totals: See `best_paths`.
         paths: See `best_paths`.

@@ -30,7 +30,7 @@ class JoinTables(NamedTuple):
         parts: Column and offset of each part, column -1 for none, ``[joins, 3, 2]``.
         places: Where each conjunction's table starts, and past the last.
         entries: All tables of `compact_tables.fill_table`, one after the other.
-        bits: Likewise.
+        bits: The filters of these tables, `BITS` bits for each place.
         labels: Of each weight; those of one row follow one another.
         weights: Without zeros.
     """

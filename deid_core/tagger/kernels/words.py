@@ -53,8 +53,8 @@ def cut(kinds: Array, begins: Array, ends: Array, starts: Array) -> Int:
 
     Args:
         kinds: What each code point is to a word.
-        begins: Written, shape ``[words or more]``.
-        ends: Likewise.
+        begins: Written: where each word begins, shape ``[words or more]``.
+        ends: Written: where each word ends, shape ``[words or more]``.
         starts: Written: the word at which each line starts, and past the last.
     """
     count, line, at = 0, 0, np.int64(0)

@@ -94,7 +94,7 @@ class Header:
     accept: str
     """MSH-15, the condition of an accept acknowledgement (table 0155)."""
     application: str
-    """MSH-16, likewise of an application acknowledgement."""
+    """MSH-16, the condition of an application acknowledgement (table 0155)."""
     raw: tuple[str, ...]
     """The fields by their number, as they are written; the first is the name."""
     encoding: str

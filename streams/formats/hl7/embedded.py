@@ -39,7 +39,7 @@ class EmbeddedDocument:
     Args:
         document: Opened.
         type: ED.2, a name of `_MEDIA_TYPES` or empty.
-        subtype: ED.3, likewise.
+        subtype: ED.3, a name of `_MEDIA_TYPES` or empty.
         encoding: ED.4, in capitals.
     """
 

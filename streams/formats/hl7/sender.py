@@ -47,7 +47,7 @@ def sender_of(application: str, facility: str) -> bytes:
 
     Args:
         application: MSH-3 with all its components and escape sequences.
-        facility: MSH-4, likewise.
+        facility: MSH-4 with all its components and escape sequences.
     """
     return f"{application.strip()}|{facility.strip()}".encode()
 

@@ -41,8 +41,8 @@ class JsonMap:
 
     Args:
         scalars: By property.
-        lists: By property of demographics.
-        objects: Likewise.
+        lists: By property of demographics, one of `LISTS`.
+        objects: By property of demographics, one of `OBJECTS`.
         ignored: The fields that are dropped.
         kept: Columns of tables with numbers of concepts, which stay; like the next ones
             dropped where events are not written back.

@@ -244,7 +244,7 @@ class _Order:
 
     Args:
         first: ISO 8601; may be unreadable.
-        second: Likewise; the later of the two unless it is readably earlier.
+        second: ISO 8601; the later of the two unless it is readably earlier.
     """
 
     __slots__ = ("first", "is_reversed", "later", "second")

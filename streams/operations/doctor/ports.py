@@ -67,7 +67,7 @@ def is_phistream(headers: Mapping[str, str], host: str, port: int) -> bool:
     Args:
         headers: Sent to it, for its token.
         host: Its address.
-        port: Likewise.
+        port: Its port.
     """
     # A server on any address also listens on loopback.
     where = "127.0.0.1" if host in ("", ANY_ADDRESS) else host

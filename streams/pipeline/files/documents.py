@@ -96,7 +96,7 @@ def documents_in(
             anything else is refused, since it would not be scrubbed completely as text.
         json_map: How JSON of other forms becomes note events.
         is_annotated: See `FileNotes`.
-        charset: Likewise.
+        charset: See `FileNotes`.
     """
     reader = _READERS.get(kind, _plain_text)
     if kind is Format.TEXT and not is_explicit:

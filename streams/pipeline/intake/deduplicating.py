@@ -30,14 +30,14 @@ class DeduplicatingIntake(Intake):
         keys: Of the digests that are its keys and contents.
         window_ms: Time between two records after which the second is no repetition.
         partitions: The number of partitions of both topics.
-        max_bytes: As of `Intake`, like the next seven.
-        office: Likewise.
-        rebuilds: Likewise.
-        json_map: Likewise.
-        charset: Likewise.
-        wire_format: Likewise.
-        entered: Likewise.
-        clock: Likewise.
+        max_bytes: A larger message is a dead letter.
+        office: For which dead letters are sealed.
+        rebuilds: Whether scrub is to write whole messages to hl7.scrubbed as well.
+        json_map: How JSON of other forms becomes note events.
+        charset: The codec of HL7 messages that name none, and are not UTF-8.
+        wire_format: Of values; by default they may not have a registry's.
+        entered: Called at each step.
+        clock: Seconds since 1970.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class Scrub:
         make: Returns the pipeline of deid_core; called again after an interruption.
             Its key does not matter.
         table: The assigned partitions of `patients`; opened and closed here.
-        held: Those of `notes.held`; likewise.
+        held: The assigned partitions of `notes.held`; opened and closed here.
         unknown: What is done with notes of whose patient no name is known.
         outputs: Makes the outputs of scrubbed notes.
         partitions: The number of partitions of both topics, and of `patients`.

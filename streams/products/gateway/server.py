@@ -104,7 +104,7 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> None:
     Args:
         settings: Of the gateway.
         host: The address to listen on.
-        port: Likewise.
+        port: The port to listen on.
         workers: Processes that scrub.
 
     Raises:

@@ -21,7 +21,7 @@ class TableStatus:
         topic: The topic's name.
         table: The table's name.
         rows: In the current snapshot; None without a table.
-        files: Likewise.
+        files: In the current snapshot; 0 without a table.
         small: Small files of the partition that has most.
         snapshots: That have not expired.
         behind: Offsets of the topic that are not in the table, markers included.

@@ -35,7 +35,7 @@ class SampledField:
         types: How many of its values have which type.
         longest: Characters of the longest text.
         days: The formats of dates that fit all values; None before the first.
-        moments: Likewise, of times.
+        moments: The formats of times that fit all values; None before the first.
     """
 
     events: int = 0

@@ -200,7 +200,7 @@ class Connection:
         listener: What all connections share.
         host: The address of the sender.
         reader: Of the connection.
-        writer: Likewise.
+        writer: Of the connection.
     """
 
     def __init__(

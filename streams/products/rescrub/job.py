@@ -314,7 +314,7 @@ class Counting(Observer):
         self._staged.clear()
 
     def overran(self, records: Sequence[Record]) -> None:
-        """Likewise."""
+        """Forget what was staged: the records are read again."""
         self._staged.clear()
 
 

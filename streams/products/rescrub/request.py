@@ -79,13 +79,13 @@ class From:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """With what notes are scrubbed: two runs with the same do the same.
+    """The means by which notes are scrubbed: two runs with the same do the same.
 
     Args:
         preset: Its name.
-        policy: Likewise.
-        preset_version: Eight hex digits of the SHA-256 of what it says.
-        policy_version: Likewise.
+        policy: Its name.
+        preset_version: Eight hex digits of the SHA-256 of what the preset says.
+        policy_version: Eight hex digits of the SHA-256 of what the policy says.
         model: Name and version of the tagger's model; empty without one.
     """
 

@@ -103,7 +103,7 @@ FORMS_WITH_LETTERS: dict[str, str] = {
     ),
     "a class: A2L3B2": r"A[1-3]L[1-4]B[1-3]p?",
 }
-"""Codes, results and names that identify nobody, likewise."""
+"""Codes, results and names that identify nobody, by an example of each form."""
 
 CODES_BY_FORM: dict[str, str] = {
     "a tumour's stage: T3N2M0, pT1cN0M0": r"""
@@ -122,7 +122,7 @@ CODES_BY_FORM: dict[str, str] = {
         r"(?-i:rs[0-9]{4,11}|chr(?:[0-9]{1,2}|[MXY])(?::[0-9-]+)?)"
     ),
 }
-"""Codes that nothing else looks like, likewise."""
+"""Codes that nothing else looks like, by an example of each form."""
 
 PLATES: dict[str, str] = {
     "United Kingdom: LR71 KQP": r"[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}",

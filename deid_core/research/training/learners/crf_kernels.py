@@ -206,7 +206,7 @@ def backward(
 
     Args:
         size: Number of words.
-        local: As written by `forward`; likewise `alpha`.
+        local: As written by `forward`.
         steps: Exponentials of the transitions, as read by `forward`.
         alpha: As written by `forward`.
         beta: Written: the probability of each label, shape ``[words, labels]``.
