@@ -177,8 +177,8 @@ class Stages:
 
     def erased(self, record, **extra):
         """Write the audit event of an erasure, as a person's command does: unsealed."""
-        facts = {"at_ms": self.now, "actor": "x", "reason": "x"} | extra
-        event = AuditEvent(stage=Stage.SCRUB, outcome="erased", **facts).output(record)
+        facts = {"outcome": "erased", "at_ms": self.now, "actor": "x", "reason": "x"}
+        event = AuditEvent(stage=Stage.SCRUB, **(facts | extra)).output(record)
         self.produce(event.topic, event.value, key=event.key, headers=event.headers)
 
     def scrub(self, *notes, **options):
