@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from streams.demo.ward import Ward
+from streams.engine.errors import RetriableError
 from streams.kafka.client import admin_client
 from streams.kafka.local_broker import BrokerError, Cluster
 from streams.kafka.offsets import end_offsets
@@ -67,10 +68,14 @@ def test_nodes_killed_under_load_and_started_again_lose_and_double_nothing(
 
 
 def progress(settings):
-    counts = partition_counts(admin_client(settings))
-    ends = end_offsets(
-        admin_client(settings), PHI_AUDIT.name, range(counts[PHI_AUDIT.name])
-    )
+    try:
+        counts = partition_counts(admin_client(settings))
+        ends = end_offsets(
+            admin_client(settings), PHI_AUDIT.name, range(counts[PHI_AUDIT.name])
+        )
+    except RetriableError:
+        # Leaders are being elected; it is asked again.
+        return 0.0
     return sum(ends.values()) / (2 * MESSAGES)
 
 
