@@ -53,7 +53,6 @@ _OF_DISEASE = re.compile(
     r"'s?(?:[ ]*(?:[.,;:)\n]|\Z)"
     r"|[ ](?:disease|syndrome|palsy|disorder|sign|lymphoma)\b)"
 )
-_LEVEL_BEHIND = re.compile(r"[ ]levels?\b")
 _NO_WORDS = frozenset({"the", "and", "jr", "sr", "ii", "iii", "iv"})
 
 Values = dict[str, Label]
@@ -270,7 +269,7 @@ def _propagated(
 
 def _is_eponym(text: str, start: int, end: int) -> bool:
     """Return whether a name stands for a disease, a device, an operation or a drug."""
-    if _LEVEL_BEHIND.match(text, end):
+    if context.is_measured(text, start, end):
         return True
     if not word_classes(_form(text[start:end])) & WordClass.EPONYM:
         return False

@@ -47,7 +47,7 @@ from deid_core.language.runs import (
 from deid_core.runtime.options import Options
 from deid_core.runtime.text_cache import TextCache
 
-from .name_edges import before_terms, begins_phrase, is_eponym_of_two
+from .name_edges import before_terms, is_sign_or_device
 from .overhang import trimmed
 
 
@@ -390,7 +390,7 @@ class LexiconDetector:
             return False
         if _LITRES.match(text, max(0, start - _DECIMAL), start + 3):
             return False
-        if is_eponym_of_two(text, start, end) or begins_phrase(text, start):
+        if is_sign_or_device(text, start, end):
             return False
         return context.is_person(
             text, start, end, evidence, by_capital=self._bare_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deid_core.language.fragments import MONTHS, any_of
-from deid_core.language.lexicons import load_list
+from deid_core.language.lexicons import is_frequent, load_list
 from deid_core.language.lexicons.word_classes import (
     WordClass,
     is_mere_word,
@@ -17,17 +17,15 @@ from .rules.names.shapes import BEHIND_A_NAME
 _LEAD = re.compile(r"([A-Za-z]+)[.:]?[ ]{1,3}(?=[A-Za-z])")
 _MOST = 3
 _LONGEST_FIELD = 48
-_SIGN_BEFORE = re.compile(
-    r"(?:\b(?:no|by|without|positive|negative|absent|bilateral)|[-+])[ ]\Z",
-    re.IGNORECASE,
-)
+# Not "by" alone: "seen by Graham Steell".
+_SIGN_BEFORE = re.compile(r"\b(?:no|APD(?:[ ]O[DSU])?[ ]by)[ ]\Z")
 _SIGN_BEHIND = re.compile(
-    r"[ ](?:pupils?|jaw|phenomenon|sign|murmur|syndrome|disease|hose|nodules?|proteins?"
-    r"|proteinuria|test|position|stockings?|absent|present|positive|negative)\b",
+    r"[ ](?:pupils?|jaw|phenomenon|sign|murmur|syndrome|proteins?|proteinuria|test"
+    r"|position)\b",
     re.IGNORECASE,
 )
-_LONGER = 5
-"""What is shorter may be initials, or a given name: "mlb", "kiki"."""
+_DEVICES = frozenset({"ted hose", "ted stockings"})
+"""Whatever is around them: hardly anybody bears the name."""
 _FIELD = re.compile(
     r"(?:\A|[\n;,.|(]|[ ]{2}|(?<=[ ]))([A-Za-z][\w /-]{1,40}):[ \t]{0,8}\Z"
 )
@@ -36,10 +34,14 @@ _PHRASE = re.compile(
     rf"{any_of(load_list('phrases_of_names'))}(?![A-Za-z])", re.IGNORECASE
 )
 _UNIT = re.compile("[a-z]{1,6}(?:_[a-z]{1,3})?")
-_ION = re.compile(r"[A-Z][a-z]?")
-_CHARGE_AND_VALUE = re.compile(r"[\u00b2\u00b32-3]?[+\u207a\u207b-][ ]?[0-9]")
+_ION_AND_VALUE = re.compile(
+    r"(?:(?:Na|K|Ca|Mg|Li|Fe)[\u00b2\u00b323]?[+\u207a]|Cl[-\u207b])[ ]?[0-9]"
+)
 _VALUE_BEFORE = re.compile(r"[0-9][^\s/\[]*[ ]?[/\[]\Z")
 _ALLERGY_BEFORE = re.compile(r"\ballerg(?:y|ies|ic)[ ]to[ ]\Z", re.IGNORECASE)
+_NAMES = (
+    WordClass.GIVEN | WordClass.WEAK_GIVEN | WordClass.FAMILY | WordClass.WEAK_FAMILY
+)
 _MONTHS = frozenset(month[:3] for month in MONTHS)
 _NAME_BEFORE_DATE = re.compile(
     r"(?:[A-Z][A-Za-z'-]+ )*(?P<last>[A-Z][A-Za-z'-]+),? (?=[0-9]|[A-Z][a-z]+\.? [0-9])"
@@ -51,7 +53,7 @@ def after_address(text: str, start: int, end: int) -> int:
     """Return where a name begins, after the forms of address.
 
     "Alhaji Sani Danladi" is Sani Danladi.  A single word stays as it is, and so does
-    what is a given name, too: "Nana Osei".
+    what is a name, too: "Nana Osei", "Ma Wei".
 
     Args:
         text: The note, folded (`fragments.to_ascii`).
@@ -144,7 +146,7 @@ def is_label_of_narrative(text: str, start: int, end: int) -> bool:
 
 
 def is_small_word(text: str, start: int, end: int) -> bool:
-    """Return whether a longer word in small letters is a frequent one, nobody's name.
+    """Return whether a word in small letters is very frequent, and nobody's name.
 
     Args:
         text: The note, folded (`fragments.to_ascii`), in mixed case.
@@ -152,19 +154,20 @@ def is_small_word(text: str, start: int, end: int) -> bool:
         end: Of the word.
     """
     word = text[start:end]
-    return len(word) >= _LONGER and word.islower() and is_mere_word(word)
+    return word.islower() and is_frequent(word) and is_mere_word(word)
 
 
-def is_eponym_of_two(text: str, start: int, end: int) -> bool:
-    """Return whether words are a sign of two names: "no Marcus Gunn".
+def is_sign_or_device(text: str, start: int, end: int) -> bool:
+    """Return whether a sign or a device is called so: "no Marcus Gunn", "TED hose".
 
     Args:
         text: The note, folded (`fragments.to_ascii`).
         start: Of the words.
         end: Of the words.
     """
-    if text[start:end].lower() not in load_list("eponyms_of_two"):
-        return False
+    words = text[start:end].lower()
+    if words not in load_list("eponyms_of_two"):
+        return words in _DEVICES
     before = text[max(0, start - _LONGEST_FIELD) : start]
     return bool(_SIGN_BEFORE.search(before) or _SIGN_BEHIND.match(text, end))
 
@@ -177,8 +180,8 @@ def is_ion(text: str, start: int, end: int) -> bool:
         start: Of the letters.
         end: Of the letters.
     """
-    symbol = _ION.match(text, start, end)
-    return symbol is not None and bool(_CHARGE_AND_VALUE.match(text, symbol.end()))
+    found = _ION_AND_VALUE.match(text, start)
+    return found is not None and end <= found.end()
 
 
 def is_allergen(text: str, start: int) -> bool:
@@ -209,4 +212,4 @@ def is_result(text: str, start: int, end: int) -> bool:
 def _is_address(word: str) -> bool:
     if word not in load_list("courtesies"):
         return False
-    return not word_classes(word) & (WordClass.GIVEN | WordClass.WEAK_GIVEN)
+    return not word_classes(word) & _NAMES

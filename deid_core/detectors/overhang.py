@@ -15,6 +15,8 @@ from deid_core.language.fragments import any_of, ends_with, words
 from deid_core.language.lexicons import load_list, normal
 from deid_core.language.lexicons.word_classes import is_mere_word
 
+from .name_edges import after_address
+
 _DEGREES = any_of(load_list("degrees"))
 _DEGREES_BEHIND = re.compile(rf"(?:,?[ ]{{1,3}}{_DEGREES}[.,]?)+\Z")
 _DEGREE_ALONE = re.compile(_DEGREES)
@@ -25,12 +27,6 @@ _UNIT_OF = re.compile(
     r"(?:[Tt]he[ ])?(?:A&E|(?<=A&)E|(?i:accident[ ](?:and|&)[ ]emergency"
     r"|(?:emergency|casualty|outpatient)(?:[ ](?:department|dept|room|unit))?"
     r"|department|dept\.?|division))[ ]of[ ](?:the[ ])?(?=[A-Z])"
-)
-# Forms of address that are given names in the lexicons, too, or in no list.
-_ADDRESS = re.compile(
-    r"(?:braddah|tatik|imam|dona|mfundisi|tanty|kapitan|opanyin|ichie|tita|madam|ma"
-    r"|nana|alhaji|lolo)[ ](?=[A-Z])(?!Ma(?![a-z]))",
-    re.IGNORECASE,
 )
 _SHIFTS = frozenset(words("7-3 3-11 11-7 7-7"))
 _MEASURED = re.compile(
@@ -66,8 +62,7 @@ def without_overhang(
     if "." not in text[start:end] and _DEGREE_ALONE.fullmatch(text, start, end):
         return None
     if label in _PEOPLE:
-        address = _ADDRESS.match(text, start, end)
-        start = address.end() if address else start
+        start = after_address(text, start, end)
         end = _before_heading(text, start, end)
         degrees = _DEGREES_BEHIND.search(text, start, end)
         end = degrees.start() if degrees else end

@@ -21,7 +21,6 @@ from deid_core.runtime.toml_files import refuse_unknown
 
 from . import spanish
 from .name_edges import (
-    after_address,
     before_terms,
     begins_phrase,
     is_allergen,
@@ -163,7 +162,6 @@ def _pieces(text: str, proposal: Annotation) -> Iterator[tuple[int, int, Label]]
     """Yield start, end and label of the name or the date that a proposal holds."""
     start, end, label = proposal.span.start, proposal.span.end, proposal.label
     if label in _PEOPLE:
-        start = after_address(text, start, end)
         end = before_terms(text, start, end)
     elif label is Label.DATE:
         named = name_before_date(text, start, end)
@@ -182,10 +180,10 @@ def _is_term(text: str, proposal: Annotation, is_in_one_case: bool) -> bool:
         return False
     if any(each(text, start, end) for each in (is_unit, is_ion, is_label_of_narrative)):
         return True
-    if is_small_word(text, start, end) and not is_in_one_case:
-        return True
+    may_be_word = proposal.label in _PEOPLE and not is_in_one_case
     return proposal.score < _SURE_OF_NAME and (
-        is_drug(text[start:end])
+        (may_be_word and is_small_word(text, start, end))
+        or is_drug(text[start:end])
         or is_result(text, start, end)
         or begins_phrase(text, start)
     )

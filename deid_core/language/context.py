@@ -313,6 +313,8 @@ _PLACE_CUE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_ELEMENTS = frozenset({"Al", "Ca", "Cu", "Fe", "Li", "Mg", "Na", "Pb", "Se", "Zn"})
+_LEVEL = re.compile(r"[ ]levels?[ ](?:is[ ]|was[ ]|of[ ])?[<>]?[0-9]")
 _HOME_CUE = re.compile(
     r"""
     (?<![A-Za-z])
@@ -368,6 +370,17 @@ _PLACE_TAIL = re.compile(
 def is_after_place_cue(text: str, start: int) -> bool:
     """Return whether "in", "from", "near" or the like precedes."""
     return bool(_PLACE_CUE.search(text, max(0, start - _MAX_CUE), start))
+
+
+def is_measured(text: str, start: int, end: int) -> bool:
+    """Return whether a word is an element whose level follows: "Li level 0.8".
+
+    Args:
+        text: The note.
+        start: Of the word.
+        end: Of the word.
+    """
+    return text[start:end] in _ELEMENTS and _LEVEL.match(text, end) is not None
 
 
 def is_after_home_cue(text: str, start: int) -> bool:

@@ -117,17 +117,6 @@ def is_eponym(note: Note, word: Word) -> bool:
     )
 
 
-def is_measured(note: Note, word: Word) -> bool:
-    """Return whether the word is what was measured: "Li level 0.8"."""
-    gap, after = note.after(word.at)
-    return (
-        after is not None
-        and gap == " "
-        and after.normal in {"level", "levels"}
-        and not has_honorific(note, word)
-    )
-
-
 def is_described(note: Note, word: Word) -> bool:
     """Return whether the word is introduced as a person: "Hill is a pleasant 45-year".
 

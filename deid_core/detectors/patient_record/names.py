@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from rapidfuzz.distance import OSA
 
+from deid_core.language.context import is_measured
 from deid_core.language.lexicons import (
     is_common_name,
     is_frequent,
@@ -25,7 +26,7 @@ from .candidates import (
     accepted,
     is_joint,
 )
-from .context import is_eponym, is_measured, is_title_case
+from .context import is_eponym, is_title_case
 from .initials import adjacent_initials, initials_alone, may_have_initials
 from .note import Note, Word, edges_of
 from .people import Names
@@ -218,7 +219,7 @@ def _span(candidate: Candidate) -> tuple[int, int]:
 
 
 def _evidence(note: Note, names: Names, word: Word, token: str) -> Evidence:
-    if is_eponym(note, word) or is_measured(note, word):
+    if is_eponym(note, word) or is_measured(note.text, word.start, word.end):
         return Evidence.REFUSED
     if token in names.particles:
         return Evidence.PARTICLE

@@ -45,7 +45,7 @@ _BEFORE_A_PERSON = re.compile(
     r"(?:^|[.;:\n][ ]{0,2}|\b(?:saw|see|seen|told|called|met|that|by)[ ])\Z",
     re.IGNORECASE,
 )
-_GRADE = re.compile(r"(?:[0-9]\+|\b(?:trace|mild|moderate|severe|mod|no|trivial))[ ]\Z")
+_GRADE = re.compile(r"(?:[0-9]\+|\b(?:trace|mild|moderate|severe|mod|trivial))[ ]\Z")
 _SHORTEST_FAMILY = 4
 _AFTER_COMMA_ONLY = words("PA DO PT OT RD OD RT NP EMT")
 
@@ -62,10 +62,10 @@ def _is_no_image(match: re.Match[str]) -> bool:
 
     "Space held on MR. Complete tear of the ligament"; nor after a grade: "1+ MR. RHC".
     """
-    if ends_with(_GRADE, match.string, match.start("title"), within=12):
+    name, title = match["phi"], match["title"]
+    if title == "MR" and ends_with(_GRADE, match.string, match.start(), within=12):
         return False
-    name = match["phi"]
-    if not match["title"].isupper() or name.isupper():
+    if not title.isupper() or name.isupper():
         return True
     return not is_mere_word(forms_of(name)[0])
 
