@@ -1,27 +1,82 @@
 """Run all detectors on a batch of documents.
 
-Fails closed: a document on which any detector breaks gets no proposals but the failure.
+Fails closed: a document on which any detector breaks is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from .detectors import Detector
 from .detectors.terms import NAME as TERMS
-from .detectors.terms import KeptTerms
 from .document import PATIENT_RECORD, Annotation, Document
-from .errors import DetectorFailed
+from .errors import DeidError, DetectorFailed
 
-Proposals = list[Annotation] | DetectorFailed
-"""The proposals of all detectors for one document, or which of them failed."""
+Proposals = Sequence[Annotation]
+Step = Callable[[Document, Proposals], Proposals]
+"""What is done with the proposals for a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The proposals for a document, or why it is refused; no step undoes a refusal.
+
+    Args:
+        proposals: Of all steps until now; none of a refused document.
+        refused: Why it may not be published; None where it may.
+    """
+
+    proposals: Proposals = field(repr=False, default=())
+    refused: DeidError | None = None
+
+    def then(self, name: str, step: Callable[[Proposals], Proposals]) -> Outcome:
+        """Return what a step makes of the proposals; one that breaks refuses.
+
+        Args:
+            name: Of the step, for the message.
+            step: Called unless the document is refused.
+        """
+        if self.refused is not None:
+            return self
+        try:
+            return Outcome(step(self.proposals))
+        except Exception as error:
+            # The class only: the message of a foreign exception can quote the note.
+            return failed(name, error)
+
+    @classmethod
+    def joined(cls, outcomes: Iterable[Outcome]) -> Outcome:
+        """Return all proposals of some outcomes, or the first refusal."""
+        proposals: list[Annotation] = []
+        for outcome in outcomes:
+            if outcome.refused is not None:
+                return outcome
+            proposals += outcome.proposals
+        return cls(proposals)
+
+
+def failed(name: str, error: Exception) -> Outcome:
+    """Return the refusal of a document because a step broke on it."""
+    return Outcome(refused=DetectorFailed(f"{name}: {type(error).__name__}"))
+
+
+def each_then(
+    name: str, step: Step, documents: Iterable[Document], outcomes: Iterable[Outcome]
+) -> list[Outcome]:
+    """Return what a step makes of the proposals for each document of a batch."""
+    return [
+        outcome.then(name, partial(step, document))
+        for document, outcome in zip(documents, outcomes, strict=True)
+    ]
 
 
 def detect(
     detectors: Iterable[Detector],
     written: Sequence[Document],
     truecased: Sequence[Document],
-) -> list[Proposals]:
+) -> list[Outcome]:
     """Return the proposals for each document of a batch.
 
     Args:
@@ -29,73 +84,40 @@ def detect(
         written: The documents as they were written.
         truecased: The same in mixed case, with the same offsets.
     """
-    found = [_detected(each, written, truecased) for each in detectors]
-    return [joined(each) for each in zip(*found, strict=True)]
+    by_detector = [_detected(each, written, truecased) for each in detectors]
+    return list(map(Outcome.joined, zip(*by_detector, strict=True)))
 
 
-def without_kept(
-    kept: KeptTerms, documents: Iterable[Document], found: Iterable[Proposals]
-) -> list[Proposals]:
-    """Return the proposals without those of terms that the user keeps."""
-    return [
-        each if isinstance(each, DetectorFailed) else _without_kept(kept, one, each)
-        for one, each in zip(documents, found, strict=True)
-    ]
-
-
-def without_narrative(
-    documents: Iterable[Document], found: Iterable[Proposals]
-) -> list[Proposals]:
+def without_narrative(document: Document, proposals: Proposals) -> Proposals:
     """Return, of vocabulary, only proposals of the patient's record and the lists."""
-    return [
-        [each for each in proposals if each.detector in (PATIENT_RECORD, TERMS)]
-        if document.is_vocabulary and not isinstance(proposals, DetectorFailed)
-        else proposals
-        for document, proposals in zip(documents, found, strict=True)
-    ]
-
-
-def _without_kept(
-    kept: KeptTerms, document: Document, found: list[Annotation]
-) -> Proposals:
-    try:
-        return kept.without_kept(document.text, found)
-    except Exception as error:
-        return DetectorFailed(f"terms: {type(error).__name__}")
-
-
-def joined(proposals: Iterable[Proposals]) -> Proposals:
-    """Return what several detectors propose for a document, or the first failure."""
-    found: list[Annotation] = []
-    for each in proposals:
-        if isinstance(each, DetectorFailed):
-            return each
-        found += each
-    return found
+    if not document.is_vocabulary:
+        return proposals
+    return [each for each in proposals if each.detector in (PATIENT_RECORD, TERMS)]
 
 
 def _detected(
     detector: Detector, written: Sequence[Document], truecased: Sequence[Document]
-) -> Sequence[Proposals]:
+) -> Sequence[Outcome]:
     proposals = _try(detector, written, truecased)
-    if not isinstance(proposals, DetectorFailed):
-        return proposals
+    if not isinstance(proposals, Outcome):
+        return list(map(Outcome, proposals))
     # One bad document must not harm the others: find out which it is.
     alone = (
         _try(detector, [one], [other])
         for one, other in zip(written, truecased, strict=True)
     )
-    return [p if isinstance(p, DetectorFailed) else p[0] for p in alone]
+    return [each if isinstance(each, Outcome) else Outcome(each[0]) for each in alone]
 
 
 def _try(
     detector: Detector, written: Sequence[Document], truecased: Sequence[Document]
-) -> list[list[Annotation]] | DetectorFailed:
+) -> list[list[Annotation]] | Outcome:
+    """Return the proposals for each document, or the refusal of all of them."""
+    name = f"detector {detector.name!r}"
     try:
         proposals = detector(written if detector.reads_as_written else truecased)
         if len(proposals) == len(written) and None not in proposals:
             return proposals
     except Exception as error:
-        # The class only: the message of a foreign exception can quote the note.
-        return DetectorFailed(f"detector {detector.name!r}: {type(error).__name__}")
-    return DetectorFailed(f"detector {detector.name!r}: its results are not aligned")
+        return failed(name, error)
+    return Outcome(refused=DetectorFailed(f"{name}: its results are not aligned"))

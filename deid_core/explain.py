@@ -56,21 +56,20 @@ class Explanation:
 
 def explanation(
     document: Document,
-    proposals: Sequence[Annotation] | DeidError,
+    proposals: Sequence[Annotation],
     result: ScrubbedDocument | DeidError,
 ) -> Explanation:
     """Return the account of a document.
 
     Args:
         document: As it was given.
-        proposals: Of all detectors and propagation, or which detector failed.
+        proposals: Of all detectors and propagation; none where one of them failed.
         result: What became of the document.
     """
-    found = [] if isinstance(proposals, DeidError) else proposals
     if isinstance(result, DeidError):
-        decisions = tuple(_decisions(document.text, merge(found), found))
+        decisions = tuple(_decisions(document.text, merge(proposals), proposals))
         return Explanation(document, decisions, None, _reason(result))
-    decided = _decisions(document.text, result.annotations, found)
+    decided = _decisions(document.text, result.annotations, proposals)
     decisions = tuple(
         _with_surrogate(each, result.text, row)
         for each, row in zip(decided, result.offset_map.rows, strict=True)

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import compress
 
 from .config import DEFAULT_LANGUAGES, DeidConfig, OtherLanguages, load_preset
-from .detection import Proposals, detect, joined, without_kept, without_narrative
+from .detection import Outcome, Proposals, detect, each_then, without_narrative
 from .detectors import Detector
 from .detectors.terms import KeptTerms
-from .document import Annotation, Document, KnownIdentifiers, ScrubbedDocument
-from .errors import ConfigError, DeidError, DetectorFailed, OtherLanguage
+from .document import Document, KnownIdentifiers, ScrubbedDocument
+from .errors import ConfigError, DeidError, DetectorFailed
 from .explain import Explanation, explanation
 from .field_types import wrong_type
 from .labels import Label
@@ -204,8 +204,9 @@ class Deidentifier:
         documents = _checked(documents)
         readings = [_readings_of(document) for document in documents]
         others = self._languages(readings)
-        proposals = self._proposals(documents, readings, others)
-        results = map(self._result, documents, readings, proposals, others)
+        outcomes = self._outcomes(documents, readings, others)
+        results = map(self._result, documents, readings, outcomes, others)
+        proposals = [outcome.proposals for outcome in outcomes]
         return list(map(explanation, documents, proposals, results))
 
     def replaced_value(self, document: Document, label: Label, value: str) -> str:
@@ -248,8 +249,8 @@ class Deidentifier:
         readings: Sequence[Readings],
         others: Sequence[Language | None],
     ) -> list[ScrubbedDocument | DeidError]:
-        proposals = self._proposals(documents, readings, others)
-        return list(map(self._result, documents, readings, proposals, others))
+        outcomes = self._outcomes(documents, readings, others)
+        return list(map(self._result, documents, readings, outcomes, others))
 
     def _languages(self, readings: Sequence[Readings]) -> list[Language | None]:
         """Return the language of each document that is in one that is not read."""
@@ -257,24 +258,27 @@ class Deidentifier:
             return [None] * len(readings)
         return [self._check.other(first.text) for first, *_ in readings]
 
-    def _proposals(
+    def _outcomes(
         self,
         documents: Sequence[Document],
         readings: Sequence[Readings],
         others: Sequence[Language | None],
-    ) -> list[Proposals | OtherLanguage]:
+    ) -> list[Outcome]:
         """Detect in all documents that are not refused for their language."""
         if self._check is None or not self._refuses or not any(others):
-            return [*self._detected(documents, readings)]
-        is_read = [each is None for each in others]
+            return self._detected(documents, readings)
+        is_read = [other is None for other in others]
         kept, own = compress(documents, is_read), compress(readings, is_read)
-        found = iter(self._detected([*kept], [*own]))
-        refuse = self._check.refusal
-        return [next(found) if each is None else refuse(each) for each in others]
+        detected = iter(self._detected([*kept], [*own]))
+        refusal = self._check.refusal
+        return [
+            next(detected) if other is None else Outcome(refused=refusal(other))
+            for other in others
+        ]
 
     def _detected(
         self, documents: Sequence[Document], readings: Sequence[Readings]
-    ) -> list[Proposals]:
+    ) -> list[Outcome]:
         """Read, detect and propagate."""
         written = [
             _with_text(document, reading.text)
@@ -284,29 +288,33 @@ class Deidentifier:
         notes = [number for number, own in enumerate(readings) for _ in own]
         # Detectors read a note in one letter case in mixed case: same offsets.
         cased = [each.in_mixed_case for each in written] if self._truecases else written
-        found = without_narrative(written, detect(self._detectors, written, cased))
+        outcomes = detect(self._detectors, written, cased)
+        outcomes = each_then("narrative", without_narrative, written, outcomes)
         if self._quiet is not None:
-            found = without_doubtful(self._quiet, written, found)
+            step = partial(without_doubtful, self._quiet)
+            outcomes = each_then("quiet", step, written, outcomes)
         if self._kept is not None:
-            found = without_kept(self._kept, written, found)
+            outcomes = each_then("terms", self._kept.without_kept, written, outcomes)
         if self._propagates:
-            propagated = with_propagated(cased, found, notes)
-            found = without_narrative(written, propagated)
-        companions = map(self._replacer.companions, written)
-        every = map(joined, zip(found, companions, strict=True))
-        return [in_note(own, [next(every) for _ in own]) for own in readings]
+            outcomes = with_propagated(cased, outcomes, notes)
+            outcomes = each_then("narrative", without_narrative, written, outcomes)
+        of_readings = iter(each_then("shift", self._accompanied, written, outcomes))
+        return [in_note(own, [next(of_readings) for _ in own]) for own in readings]
+
+    def _accompanied(self, document: Document, proposals: Proposals) -> Proposals:
+        return [*proposals, *self._replacer.companions(document)]
 
     def _result(
         self,
         document: Document,
         readings: Readings,
-        proposals: Proposals | OtherLanguage,
+        outcome: Outcome,
         other: Language | None,
     ) -> ScrubbedDocument | DeidError:
-        if isinstance(proposals, DeidError):
-            return proposals
+        if outcome.refused is not None:
+            return outcome.refused
         try:
-            scrubbed = self._scrubbed(document, readings, proposals)
+            scrubbed = self._scrubbed(document, readings, outcome.proposals)
             return replace(scrubbed, other_language=other.tag) if other else scrubbed
         except DeidError as error:
             return error
@@ -315,7 +323,7 @@ class Deidentifier:
             return DetectorFailed(f"after detection: {type(error).__name__}")
 
     def _scrubbed(
-        self, document: Document, readings: Readings, proposals: list[Annotation]
+        self, document: Document, readings: Readings, proposals: Proposals
     ) -> ScrubbedDocument:
         """Merge, replace and verify."""
         merged = merge(proposals)

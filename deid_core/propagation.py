@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from .detection import Proposals, joined
+from .detection import Outcome, Proposals, failed
 from .document import PATIENT_RECORD, Annotation, Document, Span
-from .errors import DetectorFailed
 from .labels import Label
 from .language import context
 from .language.fragments import to_ascii
@@ -85,29 +84,30 @@ class Targets:
 
 def with_propagated(
     documents: Sequence[Document],
-    proposals: Sequence[Proposals],
+    outcomes: Sequence[Outcome],
     notes: Sequence[int] | None = None,
-) -> list[Proposals]:
+) -> list[Outcome]:
     """Return the proposals of each document with those that follow from them.
 
     Args:
         documents: See `propagated`.
-        proposals: Of each document.
+        outcomes: Of each document; a refused one shares nothing.
         notes: See `propagated`.
     """
-    found = [[] if isinstance(p, DetectorFailed) else p for p in proposals]
     try:
-        repeated = propagated(documents, found, notes)
+        repeated = propagated(documents, [each.proposals for each in outcomes], notes)
     except Exception as error:
         # A name would be left where it is repeated: none of these notes may go out.
-        failed = DetectorFailed(f"consistency: {type(error).__name__}")
-        return [failed] * len(documents)
-    return list(map(joined, zip(proposals, repeated, strict=True)))
+        return [failed("consistency", error)] * len(documents)
+    return [
+        Outcome.joined((outcome, Outcome(more)))
+        for outcome, more in zip(outcomes, repeated, strict=True)
+    ]
 
 
 def propagated(
     documents: Sequence[Document],
-    proposals: Sequence[Sequence[Annotation]],
+    proposals: Sequence[Proposals],
     notes: Sequence[int] | None = None,
 ) -> list[list[Annotation]]:
     """Return, for each document, where else its proposed values occur.

@@ -11,14 +11,13 @@ person's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from pydantic import Field
 
 from .detection import Proposals
 from .document import Annotation, Document
-from .errors import DetectorFailed
 from .labels import Label
 from .language.context import is_person_described, is_subject
 from .language.density import density
@@ -43,27 +42,16 @@ class QuietOptions(Options):
 
 
 def without_doubtful(
-    options: QuietOptions, documents: Sequence[Document], found: Iterable[Proposals]
-) -> list[Proposals]:
-    """Return the proposals of each document, without the doubtful ones of quiet notes.
+    options: QuietOptions, document: Document, found: Proposals
+) -> Proposals:
+    """Return the proposals of a document, of a quiet note without the doubtful ones.
 
     Args:
         options: When a note is quiet, and what is doubtful.
-        documents: Their texts decide which are long.
+        document: Its text decides whether it is long.
         found: The proposals of all detectors.
     """
-    return [
-        _without_doubtful(options, document, each)
-        for document, each in zip(documents, found, strict=True)
-    ]
-
-
-def _without_doubtful(
-    options: QuietOptions, document: Document, found: Proposals
-) -> Proposals:
-    if isinstance(found, DetectorFailed) or not found:
-        return found
-    if any(_is_telling(options, each) for each in found):
+    if not found or any(_is_telling(options, each) for each in found):
         return found
     if len(document.text.split()) < options.words:
         return found

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from .detection import Proposals
+from .detection import Outcome
 from .document import PATIENT_RECORD, Annotation, Span
 from .errors import DetectorFailed
 from .labels import Label
@@ -19,29 +19,34 @@ _PARTED = frozenset({Label.DATE, Label.STREET, Label.PHONE, Label.FAX}).union(
 )
 """What may go on in the next line without a hyphen, if a rule or the record says so."""
 _SURE = 0.8
+_BEYOND = "a detector's proposal lies beyond the note"
 
 
-def in_note(readings: Sequence[Reading], proposals: Sequence[Proposals]) -> Proposals:
+def in_note(readings: Sequence[Reading], outcomes: Sequence[Outcome]) -> Outcome:
     """Return the proposals for all readings of a note, with spans of the note.
 
     Of other readings than the first, only those that cover more than the first one's;
     of one without line ends that cut, only what goes across them.
     """
-    found: list[Sequence[Annotation]] = []
-    for reading, each in zip(readings, proposals, strict=True):
-        if isinstance(each, DetectorFailed):
-            return each
-        if len(readings) == 1 and not reading.starts:
-            # Most notes read as they are written.
-            return each
+    if len(readings) == 1 and not readings[0].starts:
+        # Most notes read as they are written.
+        return outcomes[0]
+    moved: list[Outcome] = []
+    for reading, outcome in zip(readings, outcomes, strict=True):
         try:
-            found.append(_all_moved(reading, _own(reading, each)))
+            proposals = _all_moved(reading, _own(reading, outcome.proposals))
         except ValueError:
-            return DetectorFailed("a detector's proposal lies beyond the note")
-    first, *others = found
-    covered = [each.span for each in merge(first)] if others else []
-    more = (each for other in others for each in other)
-    return [*first, *(each for each in more if not _holds(covered, each.span))]
+            return Outcome(refused=DetectorFailed(_BEYOND))
+        moved.append(Outcome(proposals, outcome.refused))
+    first, *others = moved
+    covered = [each.span for each in merge(first.proposals)] if others else []
+    return Outcome.joined((first, *(_beyond(covered, other) for other in others)))
+
+
+def _beyond(covered: Sequence[Span], other: Outcome) -> Outcome:
+    """Return the outcome of another reading without what the first one covers."""
+    more = [each for each in other.proposals if not _holds(covered, each.span)]
+    return Outcome(more, other.refused)
 
 
 def _own(reading: Reading, proposals: Sequence[Annotation]) -> Sequence[Annotation]:

@@ -141,11 +141,12 @@ class KeptTerms:
         self._list = TermList.read(files)
 
     def without_kept(
-        self, text: str, proposals: Sequence[Annotation]
-    ) -> list[Annotation]:
-        """Return the proposals for a text that are more than a term to keep."""
+        self, document: Document, proposals: Sequence[Annotation]
+    ) -> Sequence[Annotation]:
+        """Return the proposals for a document that are more than a term to keep."""
+        text = document.text
         if not any(_may_be_dropped(text, each) for each in proposals):
-            return [*proposals]
+            return proposals
         starts, ends = self._occurrences(text)
 
         def is_kept(span: Span) -> bool:
