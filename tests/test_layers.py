@@ -98,6 +98,20 @@ def test_the_table_of_products_imports_nothing_of_the_project():
     assert [used for module, used in _all_edges() if module == "streams.products"] == []
 
 
+def test_no_message_format_imports_another():
+    folders = [f"streams.formats.{each}" for each in ("hl7", "fhir", "ccda")]
+    wrong = [
+        f"{module} imports {used}"
+        for module, used in _all_edges()
+        for own in folders
+        for other in folders
+        if own != other
+        if module == own or _in(module, own)
+        if used == other or _in(used, other)
+    ]
+    assert wrong == []
+
+
 def test_no_modules_import_each_other_in_a_circle():
     graph: dict[str, set[str]] = {}
     for module, used in _all_edges():

@@ -16,7 +16,7 @@ from streams.formats.enclosed_notes import (
     skipped_with,
     with_enclosed,
 )
-from streams.formats.fhir.free_texts import Gathered, Unread
+from streams.formats.free_texts import Gathered, Unread
 from streams.model.parts import FreeText, Part, Rebuilt, Values
 from streams.model.patients.demographics import Demographics, records_of
 

@@ -5,31 +5,12 @@ from __future__ import annotations
 import re
 
 from deid_core.runtime.toml_files import table_of
-from streams.formats.fhir.terminology import is_code as is_fhir_code
-from streams.formats.fhir.terminology import is_display as is_fhir_display
-from streams.formats.fhir.terminology import is_unit
-
-__all__ = [
-    "is_code",
-    "is_code_system",
-    "is_display",
-    "is_language",
-    "is_public_root",
-    "is_template",
-    "is_unit",
-    "is_version",
-    "type_of_root",
-]
+from streams.formats import terminology
+from streams.formats.terminology import CodeSystems
 
 _TABLE = table_of(__package__, "code_systems")
-_FHIR = _TABLE["fhir"]
-_PATTERNS = {
-    system: re.compile(pattern, re.ASCII)
-    for system, pattern in _TABLE["patterns"].items()
-}
-_CODES = {system: frozenset(codes) for system, codes in _TABLE["codes"].items()}
-_DISPLAYS = {name: frozenset(each) for name, each in _TABLE["displays"].items()}
-_SYSTEMS = frozenset((*_FHIR, *_PATTERNS, *_CODES))
+_URLS = _TABLE["fhir"]
+_SYSTEMS = CodeSystems(_TABLE)
 _ROOTS = _TABLE["roots"]
 _TEMPLATE = re.compile(_TABLE["templates"]["form"], re.ASCII)
 _VERSION = re.compile(_TABLE["templates"]["version"], re.ASCII)
@@ -38,26 +19,27 @@ _LANGUAGES = "urn:ietf:bcp:47"
 
 def is_code(system: str, code: str) -> bool:
     """Return whether it is a code of a known system (an OID)."""
-    if is_fhir_code(_FHIR.get(system), code) or code in _CODES.get(system, ()):
-        return True
-    pattern = _PATTERNS.get(system)
-    return pattern is not None and bool(pattern.fullmatch(code))
+    return terminology.is_code(_URLS.get(system), code) or _SYSTEMS.is_code(
+        system, code
+    )
 
 
 def is_code_system(system: str) -> bool:
     """Return whether an OID is that of a public code system."""
-    return system in _SYSTEMS
+    return system in _URLS or system in _SYSTEMS
 
 
 def is_display(system: str, text: str) -> bool:
     """Return whether a text is what a known system calls one of its codes."""
-    return is_fhir_display(_FHIR.get(system), text) or text in _DISPLAYS.get(system, ())
+    return terminology.is_display(_URLS.get(system), text) or _SYSTEMS.is_display(
+        system, text
+    )
 
 
 def is_language(code: str) -> bool:
     """Return whether it is a language, in whatever letter case."""
     language, dash, region = code.partition("-")
-    return is_fhir_code(_LANGUAGES, language.lower() + dash + region.upper())
+    return terminology.is_code(_LANGUAGES, language.lower() + dash + region.upper())
 
 
 def is_template(root: str) -> bool:

@@ -15,7 +15,8 @@ from deid_core import Label, ScrubbedDocument
 from deid_core.document import OffsetMap
 from deid_core.surrogates.tag import tag_of
 from streams.formats.documents import Unreadable, shown_in
-from streams.formats.fhir.free_texts import Texts, rebuilt_document
+from streams.formats.free_texts import Texts, rebuilt_document
+from streams.formats.terminology import is_unit
 from streams.model.parts import Rebuilt, Values
 from streams.model.patients.numbers import digits_of, digits_of_number
 
@@ -29,7 +30,6 @@ from .terminology import (
     is_language,
     is_public_root,
     is_template,
-    is_unit,
     is_version,
     type_of_root,
 )

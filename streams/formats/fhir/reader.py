@@ -18,12 +18,12 @@ from streams.formats.enclosed_notes import (
     skipped_with,
     with_enclosed,
 )
+from streams.formats.free_texts import Gathered, Unread
 from streams.model.parts import FreeText, Part, Rebuilt, Values
 from streams.model.patients.demographics import MAX_VALUES, PatientId, records_of
 
 from .datatypes import time_of
 from .demographics import demographics_of, linked_ids
-from .free_texts import Gathered, Unread
 from .json_text import dumps, loads
 from .notes import notes_of
 from .patients import Entry, Group, entries_of, known_of, split

@@ -15,12 +15,20 @@ from deid_core import Label
 from deid_core.language.lexicons import is_vocabulary, normal
 from deid_core.surrogates.tag import tag_of
 from streams.formats.documents import Unreadable, from_base64, shown_in
+from streams.formats.free_texts import Texts, rebuilt_document
+from streams.formats.terminology import (
+    MEDIA_TYPES,
+    is_code,
+    is_code_system,
+    is_display,
+    is_namespace,
+    is_unit,
+)
 from streams.model.parts import Rebuilt, Values
 from streams.model.patients.numbers import digits_of, digits_of_number
 from streams.model.towns import town
 
 from . import references
-from .free_texts import Texts, rebuilt_document
 from .json_text import Number
 from .narrative import open_div
 from .references import Target, canonical, target_of
@@ -34,14 +42,6 @@ from .rules import (
     Elements,
     Rule,
     Verb,
-)
-from .terminology import (
-    MEDIA_TYPES,
-    is_code,
-    is_code_system,
-    is_display,
-    is_namespace,
-    is_unit,
 )
 
 OTHER = "other"
