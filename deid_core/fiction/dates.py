@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
+from deid_core.language import fragments
+
 # Not strftime's names, which follow the locale of the process.
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August"),
-    *("September", "October", "November", "December"),
-)
-WEEKDAYS = (
-    *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-)
+MONTHS = tuple(map(str.capitalize, fragments.MONTHS))
+WEEKDAYS = tuple(map(str.capitalize, fragments.WEEKDAYS))
 
 
 def write_date(day: date, pattern: str, months: Sequence[str] = MONTHS) -> str:

@@ -15,16 +15,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
-from deid_core.fiction.dates import MONTHS as MONTHS_IN_TITLE_CASE
-from deid_core.fiction.dates import WEEKDAYS as WEEKDAYS_IN_TITLE_CASE
 from deid_core.fiction.dates import ordinal_ending
-from deid_core.language.fragments import TIME, to_ascii
+from deid_core.language.fragments import MONTHS, TIME, WEEKDAYS, to_ascii
 
 from .holidays import HOLIDAYS, holiday_near
 from .letter_case import capitalised_like
 
-MONTHS = tuple(map(str.lower, MONTHS_IN_TITLE_CASE))
-WEEKDAYS = tuple(map(str.lower, WEEKDAYS_IN_TITLE_CASE))
 ORDINAL_WORDS = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"),
     *("ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth"),

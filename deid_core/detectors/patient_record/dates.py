@@ -8,24 +8,11 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
+from deid_core.language.fragments import MONTHS, WEEKDAYS
+
 from .note import Note, Word
 
-MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_WEEKDAYS = frozenset(form for day in _DAYS for form in (day, day[:3])) | {"tues"}
+_WEEKDAYS = frozenset(form for day in WEEKDAYS for form in (day, day[:3])) | {"tues"}
 _FILLERS = frozenset({"st", "nd", "rd", "th", "of", "the", "day"})
 _CUES = frozenset(
     {"birthday", "bday", "birthdate", "birth", "born", "dob", "turns", "turned"}
