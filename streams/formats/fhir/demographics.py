@@ -14,6 +14,7 @@ from streams.model.patients.demographics import (
     Name,
     PatientId,
     distinct,
+    keying,
 )
 
 from .datatypes import (
@@ -37,14 +38,8 @@ MOTHERS_MAIDEN_NAME = (
 )
 SAME_PERSON = ("replaces", "replaced-by", "seealso")
 """Patient.link.type of another Patient who is the same person."""
-MEDICAL_RECORD_TYPES = ("MR", "MRN", "PI", "PT")
-NOT_OF_THE_PATIENT_INDEX = frozenset(
-    {
-        *("SS", "SSN", "DL", "DLN", "PPN", "NPI", "EN"),  # other numbers of persons
-        *("AN", "VN", "BA", "CZ", "MC", "MA", "HC", "MB", "SN", "JHN"),
-    }
-)
-"""Identifier types that never key a patient (HL7 table 0203, and variants in use)."""
+_NO_RECORDS = ("MB", "SN", "JHN")
+"""Further identifier types that never key a patient."""
 _PHONES = frozenset({"phone", "fax", "pager", "sms", ""})
 
 
@@ -108,13 +103,8 @@ def patient_ids(patient: Json, authority: str) -> list[PatientId]:
         patient: The resource.
         authority: The assigning authority of logical ids.
     """
-    ids = [each for each in _identifiers([patient]) if each.value]
-    usable = [each for each in ids if each.type not in NOT_OF_THE_PATIENT_INDEX]
-    medical = sorted(
-        (each for each in usable if each.type in MEDICAL_RECORD_TYPES),
-        key=lambda each: MEDICAL_RECORD_TYPES.index(each.type),
-    )
-    keys = [each.patient_id(authority) for each in medical or usable[:1]]
+    found = keying(_identifiers([patient]), but=_NO_RECORDS)
+    keys = [each.patient_id(authority) for each in found]
     if logical := text(patient.get("id")):
         keys.append(PatientId(authority, logical))
     return list(dict.fromkeys(keys))

@@ -15,6 +15,8 @@ from streams.model.patients.demographics import (
     Name,
     PatientId,
     distinct,
+    keying,
+    may_key,
 )
 
 from . import fields
@@ -39,13 +41,6 @@ LINK = "A24"
 NO_MERGES = ("A37", "A43", "A44", "A45")
 """Events that merge no patients: patients are unlinked, or something is moved from the
 patient of MRG, who is another person (chapters 3.3.37 and 3.3.43 to 3.3.45)."""
-
-MEDICAL_RECORD_TYPES = ("MR", "MRN", "PI", "PT")
-NOT_OF_THE_PATIENT_INDEX = {
-    *("SS", "SSN", "DL", "DLN", "PPN", "NPI", "EN"),  # other numbers of persons
-    *("AN", "VN", "BA", "CZ", "MC", "MA", "HC"),  # accounts, visits, insurance
-}
-"""CX.5 types that never key a patient (HL7 table 0203, and variants in use)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +129,12 @@ def _group(
 def _patient_ids(pid: Segment, authority: str) -> list[PatientId]:
     """Return the identifiers that key the patient; the first one is preferred."""
     for number, type_ in fields.PATIENT_IDS:
-        ids = [identifier_of_cx(each, type_) for each in pid.repetitions(number)]
-        ids = [each for each in ids if each.value]
-        medical = sorted(
-            (each for each in ids if each.type in MEDICAL_RECORD_TYPES),
-            key=lambda each: MEDICAL_RECORD_TYPES.index(each.type),
+        usable = keying(
+            identifier_of_cx(each, type_) for each in pid.repetitions(number)
         )
-        usable = medical or [each for each in ids if _may_key(each)][:1]
         if usable:
             return list(distinct(each.patient_id(authority) for each in usable))
     return []
-
-
-def _may_key(identifier: Identifier) -> bool:
-    return identifier.type not in NOT_OF_THE_PATIENT_INDEX
 
 
 def _prior(
@@ -162,7 +149,7 @@ def _prior(
         for each in segment.repetitions(number)
     )
     ids = (
-        each.patient_id(authority) for each in merged if each.value and _may_key(each)
+        each.patient_id(authority) for each in merged if each.value and may_key(each)
     )
     return distinct(each for each in ids if each != patient)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime
 from functools import cache
@@ -84,6 +84,37 @@ class Identifier:
     def patient_id(self, authority: str) -> PatientId:
         """Return the key of the patient; the authority is used if it names none."""
         return PatientId(self.assigning_authority or authority, self.value)
+
+
+_MEDICAL_RECORDS = ("MR", "MRN", "PI", "PT")
+_NO_RECORDS = frozenset(
+    {
+        *("SS", "SSN", "DL", "DLN", "PPN", "NPI", "EN"),  # other numbers of persons
+        *("AN", "VN", "BA", "CZ", "MC", "MA", "HC"),  # accounts, visits, insurance
+    }
+)
+"""Identifier types that never key a patient (HL7 table 0203, and variants in use)."""
+
+
+def may_key(identifier: Identifier, *, but: Collection[str] = ()) -> bool:
+    """Return whether an identifier may key a patient."""
+    return identifier.type not in _NO_RECORDS and identifier.type not in but
+
+
+def keying(ids: Iterable[Identifier], *, but: Collection[str] = ()) -> list[Identifier]:
+    """Return the identifiers that key a patient; the first one is preferred.
+
+    They are the medical record numbers, or else the first one that is no account,
+    insurance or social security number.
+
+    Args:
+        ids: Of the patient.
+        but: Further types that never do.
+    """
+    usable = [each for each in ids if each.value and may_key(each, but=but)]
+    medical = [each for each in usable if each.type in _MEDICAL_RECORDS]
+    medical.sort(key=lambda each: _MEDICAL_RECORDS.index(each.type))
+    return medical or usable[:1]
 
 
 @dataclass(frozen=True, slots=True)
