@@ -12,6 +12,7 @@ from lxml import etree
 from deid_core import Label
 from deid_core.document import Address
 from streams.formats.documents import Unreadable, UnreadableKind, from_base64
+from streams.formats.written_names import name_of_text
 from streams.model.patients.demographics import Identifier, Name, is_day
 
 from .rules import LISTS
@@ -39,7 +40,7 @@ _LABELS = {
 ENCODED = "B64"
 """The representation of an ED in base64."""
 _FIRST_YEAR = "1800"
-_TITLES = LISTS["affix"]
+_AFFIXES = LISTS["affix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def names_of(element: etree._Element) -> Iterator[Name]:
     parts = _parts_of(element)
     families, given = parts.get("family", []), parts.get("given", [])
     if not families and not given:
-        yield _name_of_text(text_of(element), use)
+        yield name_of_text(text_of(element), use, _AFFIXES, _AFFIXES)
         return
     births = [text_of(each) for each in families if _is_of_birth(each)]
     others = [text_of(each) for each in families if not _is_of_birth(each)]
@@ -177,23 +178,6 @@ def identifier_of(element: etree._Element, type_: str = "") -> Identifier:
     if not extension:
         return Identifier("" if type_of_root(root) else root, type_)
     return Identifier(extension, type_of_root(root) or type_, root)
-
-
-def _name_of_text(written: str, use: str) -> Name:
-    first, *after = (each.strip() for each in written.split(","))
-    others = [each for each in after if each and each not in _TITLES]
-    words = [each for each in first.split() if each not in _TITLES]
-    if others:  # the family name comes first
-        given = others[0].split()
-        family = " ".join(words)
-    else:
-        given, family = words[:-1], words[-1] if words else ""
-    return Name(
-        family=family,
-        given=given[0] if given else "",
-        middle=" ".join(given[1:]),
-        use=use,
-    )
 
 
 def _is_of_birth(element: etree._Element) -> bool:
