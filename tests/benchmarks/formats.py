@@ -22,11 +22,12 @@ from rich.table import Table
 
 from deid_core import Deidentifier, Document
 from streams.engine.errors import InvalidRecord
-from streams.formats.hl7.field_rules import Action, FieldRule, Rules
+from streams.formats.hl7.field_rules import FieldRule, Rules, Word
 from streams.formats.hl7.framing import messages_of
 from streams.formats.hl7.message import delimiters_of
 from streams.formats.hl7.rebuilding import Row, rows_of
 from streams.formats.readers import HL7
+from streams.formats.values import Verb
 from streams.model.parts import Part, Rebuilt
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.pipeline.publish import PatientValues, Pseudonyms
@@ -36,13 +37,12 @@ KEY = b"0" * 32
 WIDTH = 130
 RULES = Rules()
 KEPT = (
-    *(Action.CODE, Action.CODED, Action.NUMBER, Action.SIGN, Action.RANGE),
-    *(Action.DELIMITERS, Action.CHARSET),
+    *(Word.PLAIN_CODE, Verb.CODE, Verb.NUMBER, Word.SIGN, Word.RANGE),
+    *(Word.DELIMITERS, Word.CHARSET),
 )
 CHANGED = (
-    *(Action.NAME, Action.ID, Action.REPLACE, Action.FACILITY, Action.PSEUDONYM),
-    *(Action.PHONE, Action.COUNTRY, Action.SCRUB, Action.NARRATIVE),
-    Action.OBSERVATION,
+    *(Word.NAME, Verb.IDENTIFIER, Verb.REPLACE, Word.FACILITY, Verb.PSEUDONYM),
+    *(Verb.TELECOM, Word.COUNTRY, Verb.SCRUB, Verb.NARRATIVE, Word.OBSERVATION),
 )
 NUMBERS = (
     *("messages", "rebuilt", "fields", "removed", "unreadable", "kept", "identical"),
@@ -168,7 +168,7 @@ def is_kept(rule: FieldRule | None) -> bool:
     """Return whether a rule keeps a field: codes, numbers, names of codes."""
     if rule is None or rule.holds(CHANGED) or not rule.holds(KEPT):
         return False
-    return not rule.components or rule.components[0][0].action is not Action.DATE
+    return not rule.components or rule.components[0][0].verb is not Verb.DATE
 
 
 def total(tallies: list[Tally]) -> Tally:

@@ -9,6 +9,7 @@ from lxml import etree
 from deid_core import Label
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
+from streams.formats.values import Known
 from streams.model.patients.demographics import (
     Demographics,
     Identifier,
@@ -17,8 +18,6 @@ from streams.model.patients.demographics import (
     PatientId,
     distinct,
 )
-from streams.model.patients.known_identifiers import LABELS_OF_ID_TYPES
-from streams.model.patients.numbers import numbers_of
 
 from .datatypes import (
     address_of,
@@ -29,7 +28,6 @@ from .datatypes import (
     text_of,
 )
 from .rules import TYPES
-from .writer import Known
 from .xml_text import children, name_of
 
 MEDICAL_RECORD = "MR"
@@ -143,11 +141,7 @@ def demographics_of(root: etree._Element) -> Demographics:
 
 def known_of(root: etree._Element) -> Known:
     """Return what the header says of identifiers that are elsewhere, too."""
-    found = demographics_of(root)
-    labels = {
-        each.value: LABELS_OF_ID_TYPES.get(each.type, Label.IDNUM) for each in found.ids
-    }
-    return Known(labels, numbers_of(labels, found.phones, found.birth_dates))
+    return Known.of(demographics_of(root))
 
 
 def _patient_identifiers(role: etree._Element) -> list[Identifier]:

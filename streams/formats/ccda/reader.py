@@ -17,12 +17,13 @@ from streams.formats.enclosed_notes import (
     with_enclosed,
 )
 from streams.formats.free_texts import Gathered, Unread
+from streams.formats.values import Known
 from streams.model.parts import FreeText, Part, Rebuilt, Values
 from streams.model.patients.demographics import Demographics, records_of
 
 from .demographics import demographics_of, known_of, patient_ids_of, patient_role_of
 from .notes import notes_of, sent_at_of
-from .writer import Known, Writer
+from .writer import Writer
 from .xml_text import dumps, load, loads, text_of
 
 FORMAT = "ccda"

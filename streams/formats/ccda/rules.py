@@ -1,6 +1,11 @@
 """The rules of classes.toml and datatypes.toml.
 
-A rule is a verb, and what it applies to: a type, a label, a list.
+Their words are those of `streams.formats.values`, and these:
+
+    listed             kept if it is in the list that the element's rule names
+    numbers            kept if they are some
+    version, template  kept if it is one that is published
+    set                written with the document
 """
 
 from __future__ import annotations
@@ -12,59 +17,20 @@ from typing import Any
 
 from deid_core import Label
 from deid_core.runtime.toml_files import table_of
+from streams.formats.values import Rule, Verb, Vocabulary
 
 TEXT = "#text"
-_SETTINGS = frozenset({"essential", "required", "labels"})
-_LABELS = {each.name: each for each in Label}
+_SETTINGS = frozenset({"essential", "required", "labels", "like"})
 
 
-class Verb(StrEnum):
-    """The treatment of an attribute, an element or a text."""
+class Word(StrEnum):
+    """The words of rules that only C-CDA has."""
 
-    REMOVE = "remove"
-    TYPE = "type"  # an element that has rules of its own
-    NARRATIVE = "narrative"
-    LIST = "list"  # kept, if it is in a list
-    LISTED = "listed"  # in the list that the element's rule names
-    BOOLEAN = "boolean"  # kept, as in the next ones, if it is one
-    NUMBER = "number"
+    LISTED = "listed"
     NUMBERS = "numbers"
     VERSION = "version"
     TEMPLATE = "template"
-    CODE = "code"
-    CODE_SYSTEM = "code-system"
-    DISPLAY = "display"
-    UNIT = "unit"
-    QUANTITY = "quantity"  # a number, or an age as the policy writes it
-    DATE = "date"
-    SURROGATE = "surrogate"
-    TERM = "term"  # scrubbed as one line of all terms of the part
-    DOCUMENT = "document"  # opened, and scrubbed as a note of its own
-    SET = "set"  # written with the document
-    TELECOM = "telecom"
-    ROOT = "root"
-    EXTENSION = "extension"
-    ANCHOR = "anchor"  # an identifier within the document, renumbered
-    REFERENCE = "reference"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """The rule for an attribute, an element or a text.
-
-    Args:
-        verb: What is done.
-        type: Of an element.
-        argument: The name of a list.
-        label: What it, or a name in it, is; None if the element around it says so.
-        words: What is kept.
-    """
-
-    verb: Verb
-    type: str = ""
-    argument: str = ""
-    label: Label | None = None
-    words: frozenset[str] = frozenset()
+    SET = "set"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +60,14 @@ LISTS: Mapping[str, frozenset[str]] = {
 }
 
 
-def _rule(given: object) -> Rule:
-    if isinstance(given, list):
-        return Rule(Verb.LIST, words=frozenset(given))
-    first, _, argument = str(given).partition(" ")
-    label = _LABELS.get(argument)
-    words = LISTS.get(argument, frozenset())
-    if first[0].isupper():
-        return Rule(Verb.TYPE, first, "" if label else argument, label, words)
-    return Rule(Verb(first), "", "" if label else argument, label, words)
+_VOCABULARY = Vocabulary(
+    (*(each for each in Verb if each is not Verb.TYPE), *Word), lists=LISTS
+)
 
 
 def _type(name: str, table: dict[str, Any], common: dict[str, Any]) -> Type:
     rules = {
-        each: _rule(given)
+        each: _VOCABULARY.rule(given, f"C-CDA rules: {name}.{each}")
         for each, given in (common | table).items()
         if each not in _SETTINGS
     }
@@ -130,8 +90,11 @@ def _types() -> dict[str, Type]:
     values = dict(table_of(__package__, "datatypes"))
     of_classes, of_values = classes.pop("Class"), values.pop("Value")
     same, _ = values.pop("same"), values.pop("instead")
-    found = {name: _type(name, each, of_classes) for name, each in classes.items()}
-    found |= {name: _type(name, each, of_values) for name, each in values.items()}
+    found = {
+        name: _type(name, tables.get(each.get("like"), {}) | each, common)
+        for tables, common in ((classes, of_classes), (values, of_values))
+        for name, each in tables.items()
+    }
     return found | {name: found[other] for name, other in same.items()}
 
 

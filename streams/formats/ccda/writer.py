@@ -5,24 +5,36 @@ from __future__ import annotations
 import base64
 import re
 import uuid
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from lxml import etree
 
 from deid_core import Label, ScrubbedDocument
 from deid_core.document import OffsetMap
 from deid_core.surrogates.tag import tag_of
-from streams.formats.documents import Unreadable, shown_in
-from streams.formats.free_texts import Texts, rebuilt_document
+from streams.formats.free_texts import Texts
 from streams.formats.terminology import is_unit
-from streams.model.parts import Rebuilt, Values
-from streams.model.patients.numbers import digits_of, digits_of_number
+from streams.formats.values import (
+    IN_A_YEAR,
+    LONGEST_TERM,
+    OTHER,
+    Known,
+    PartWriter,
+    Rule,
+    Verb,
+    as_term,
+    identifier,
+    replaced,
+    shown_age,
+    shown_date,
+)
+from streams.model.parts import Values
 
 from .datatypes import ENCODED, data_of, day_of, media_type_of, telecom_of
 from .narrative import open_narrative
-from .rules import INSTEAD, TEXT, TYPES, Rule, Type, Verb
+from .rules import INSTEAD, TEXT, TYPES, Type, Word
 from .terminology import (
     is_code,
     is_code_system,
@@ -35,8 +47,6 @@ from .terminology import (
 )
 from .xml_text import XSI_TYPE, attribute_name_of, attributes_of, name_of, new_document
 
-OTHER = "other"
-"""Stands for names that the standard does not know."""
 MASKED = "MSK"
 
 _ANY = "ANY"
@@ -46,11 +56,6 @@ _BOOLEAN = frozenset({"true", "false"})
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _NUMBERS = re.compile(r"\s*-?\d{1,7}(?:\s+-?\d{1,7})*\s*", re.ASCII)
 _PARTIAL_DAY = re.compile(r"(\d{4})(\d\d)?", re.ASCII)
-_SHOWN_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
-_SHOWN_AGE = re.compile(r"\d{1,3}", re.ASCII)
-_IN_A_YEAR = {"a": 1, "mo": 12, "wk": 52, "d": 365, "h": 8760, "min": 525_600}
-_OLDEST_SHOWN = 89
-_LONGEST_TERM = 200
 _MOST_WORDS = 6
 """Of a section's title that is as good as a code."""
 _TEXT_TYPES = frozenset({"", "text/plain"})
@@ -63,19 +68,6 @@ _LABELS_OF_ROOTS = {
     "MC": Label.HEALTHPLAN,
     "DEV": Label.DEVICE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Information in the header on what is named in several places.
-
-    Args:
-        labels: What identifiers are, by their values.
-        numbers: Those of the patient, which no other value of the document may be.
-    """
-
-    labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
-    numbers: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +95,7 @@ class _Around:
     note_type: str = ""
 
 
-class Writer:
+class Writer(PartWriter):
     """Writes a document.
 
     Args:
@@ -113,44 +105,33 @@ class Writer:
     """
 
     def __init__(self, texts: Texts, values: Values, known: Known) -> None:
-        self.removed: Counter[str] = Counter()
-        self.unreadable: Counter[str] = Counter()
-        self.enclosed: list[tuple[str, Rebuilt]] = []
-        self._texts = texts
-        self._values = values
-        self._known = known
+        super().__init__(texts, values, known)
         self._anchors: dict[str, str] = {}
-        self._verbs: Mapping[Verb, Callable[[Rule, str, _Place], str | None]] = {
+        self._verbs: Mapping[StrEnum, Callable[[Rule, str, _Place], str | None]] = {
             Verb.REMOVE: lambda rule, value, place: None,
-            Verb.SET: lambda rule, value, place: None,
+            Word.SET: lambda rule, value, place: None,
             Verb.LIST: _listed,
-            Verb.LISTED: _listed_by_element,
-            Verb.BOOLEAN: lambda rule, value, place: (
-                value if value in _BOOLEAN else None
+            Word.LISTED: lambda rule, value, place: _listed(
+                place.of_element, value, place
             ),
+            Verb.BOOLEAN: _if(lambda value: value in _BOOLEAN),
             Verb.NUMBER: self._number,
-            Verb.NUMBERS: lambda rule, value, place: (
-                value if _NUMBERS.fullmatch(value) else None
-            ),
-            Verb.VERSION: lambda rule, value, place: (
-                value if is_version(value) else None
-            ),
-            Verb.TEMPLATE: lambda rule, value, place: (
-                value if is_template(value) else None
-            ),
+            Word.NUMBERS: _if(_NUMBERS.fullmatch),
+            Word.VERSION: _if(is_version),
+            Word.TEMPLATE: _if(is_template),
             Verb.CODE: self._code,
-            Verb.CODE_SYSTEM: self._code_system,
-            Verb.DISPLAY: self._display,
-            Verb.UNIT: lambda rule, value, place: value if is_unit(value) else None,
+            Verb.SYSTEM: self._system,
+            Verb.MEANING: self._meaning,
+            Verb.UNIT: _if(is_unit),
             Verb.QUANTITY: self._quantity,
             Verb.DATE: self._date,
-            Verb.SURROGATE: self._surrogate,
+            Verb.REPLACE: self._replace,
             Verb.TERM: self._term,
             Verb.DOCUMENT: self._document,
             Verb.TELECOM: self._telecom,
-            Verb.ROOT: self._root,
-            Verb.EXTENSION: self._extension,
-            Verb.ANCHOR: self._anchor,
+            Verb.NAMESPACE: self._namespace,
+            Verb.IDENTIFIER: self._identifier,
+            Verb.ID: lambda rule, value, place: self._anchored(value.strip()),
             Verb.REFERENCE: self._reference,
         }
 
@@ -238,7 +219,7 @@ class Writer:
             return
         rule = type_.rules.get(TEXT)
         is_beside_parts = (
-            rule is not None and rule.verb is Verb.SURROGATE and len(place.target) > 0
+            rule is not None and rule.verb is Verb.REPLACE and len(place.target) > 0
         )
         if is_beside_parts:
             self.removed[OTHER] += 1
@@ -258,7 +239,7 @@ class Writer:
         written = self._verbs[rule.verb](rule, value, place)
         if written and rule.verb is not Verb.DOCUMENT and self._values.is_leak(written):
             written = None
-        if not written and rule.verb not in (Verb.SET, Verb.DOCUMENT):
+        if not written and rule.verb not in (Word.SET, Verb.DOCUMENT):
             shown = name.replace("@", "").replace(TEXT, "text")
             self.removed[f"{type_.name}.{shown}"] += 1
         return written or None
@@ -266,21 +247,17 @@ class Writer:
     # Values of the patient.
 
     def _date(self, rule: Rule, value: str, place: _Place) -> str | None:
-        if day := day_of(value):
-            return self._values.day(day).replace("-", "") or None
-        found = _PARTIAL_DAY.fullmatch(value.strip())
-        if found is None:
-            return None
-        year, month = found.groups()
-        written = f"{year}-{month}" if month else year
-        shown = self._values.replaced(Label.DATE, written)
-        return shown.replace("-", "") if _SHOWN_DATE.fullmatch(shown) else None
+        written = day_of(value)
+        if not written:
+            found = _PARTIAL_DAY.fullmatch(value.strip())
+            written = "-".join(filter(None, found.groups())) if found else ""
+        return shown_date(self._values, written).replace("-", "") if written else None
 
-    def _surrogate(self, rule: Rule, value: str, place: _Place) -> str | None:
+    def _replace(self, rule: Rule, value: str, place: _Place) -> str | None:
         label = rule.label or place.label
         if label is None:
             return self._term(rule, value, place)
-        return self._values.replaced(label, " ".join(value.split()))
+        return replaced(self._values, label, " ".join(value.split()))
 
     def _telecom(self, rule: Rule, value: str, place: _Place) -> str | None:
         telecom = telecom_of(value)
@@ -290,40 +267,33 @@ class Writer:
         return telecom.scheme + shown.replace(" ", "")
 
     def _quantity(self, rule: Rule, value: str, place: _Place) -> str | None:
-        written = self._number(rule, value, place)
-        in_a_year = _IN_A_YEAR.get(place.source.get("unit", ""))
-        if written is None or in_a_year is None:
+        written, unit = self._number(rule, value, place), place.source.get("unit", "")
+        if written is None or unit not in IN_A_YEAR:
             return written
-        years = int(abs(float(written)) / in_a_year)
-        if in_a_year == 1:
-            shown = self._values.replaced(Label.AGE, str(years))
-            if shown == str(years):
-                return written
-            return shown if _SHOWN_AGE.fullmatch(shown) else None
-        return written if years <= _OLDEST_SHOWN else None
+        shown = shown_age(self._values, written, unit)
+        return None if shown.endswith("+") else shown
 
     # Codes and numbers.
 
     def _number(self, rule: Rule, value: str, place: _Place) -> str | None:
         written = value.strip()
-        if not _NUMBER.fullmatch(written):
+        if not _NUMBER.fullmatch(written) or self._known.has_number(written):
             return None
-        is_withheld = digits_of_number(written) in self._known.numbers
-        return None if is_withheld else written
+        return written
 
     def _code(self, rule: Rule, value: str, place: _Place) -> str | None:
         code = value.strip()
         if not is_code(place.source.get("codeSystem", ""), code):
             return None
-        return None if self._is_withheld(code) else code
+        return None if self._known.has_code(code) else code
 
-    def _code_system(self, rule: Rule, value: str, place: _Place) -> str | None:
+    def _system(self, rule: Rule, value: str, place: _Place) -> str | None:
         code = place.source.get("code")
         if code is not None and self._code(rule, code, place) is None:
             return None
         return value if is_code_system(value) else None
 
-    def _display(self, rule: Rule, value: str, place: _Place) -> str | None:
+    def _meaning(self, rule: Rule, value: str, place: _Place) -> str | None:
         """Keep what a code means; one in which something is replaced is wrong."""
         system = place.source.get("codeSystem", "")
         if not is_code_system(system):
@@ -331,17 +301,14 @@ class Writer:
         shown = " ".join(value.split())
         if is_display(system, shown):
             return shown
-        text = " ".join(shown_in(shown).split())
+        text = as_term(shown)
         return shown if self._texts.term(text, is_vocabulary=True) == shown else None
-
-    def _is_withheld(self, value: str) -> bool:
-        return digits_of(value) in self._known.numbers
 
     # Free text.
 
     def _term(self, rule: Rule, value: str, place: _Place) -> str | None:
-        text = " ".join(shown_in(value).split())
-        if len(text) <= _LONGEST_TERM:
+        text = as_term(value)
+        if len(text) <= LONGEST_TERM:
             return self._texts.term(text)
         scrubbed = self._texts.scrubbed(text, place.note_type)
         return scrubbed.text if scrubbed else None
@@ -363,24 +330,17 @@ class Writer:
         media_type = media_type_of(source)
         representation = source.get("representation", "")
         is_encoded = representation == ENCODED
-        if not is_encoded and media_type in _TEXT_TYPES and len(value) <= _LONGEST_TERM:
+        if not is_encoded and media_type in _TEXT_TYPES and len(value) <= LONGEST_TERM:
             _say_how(target, media_type, representation)
-            text = " ".join(shown_in(value).split())
+            text = as_term(value)
             if _is_title_of_code(source, text):
                 return self._texts.term(text, is_vocabulary=True)
             return self._texts.term(text, place.note_type)
-        try:
-            document = self._texts.opened(data_of(source, value), media_type)
-        except Unreadable as error:
-            self.unreadable[error.kind.value] += 1
-            return None
-        rebuilt = rebuilt_document(document, place.note_type, self._texts, self._values)
+        rebuilt = self._rebuilt(
+            lambda: data_of(source, value), media_type, place.note_type
+        )
         if rebuilt is None:
             return None
-        if rebuilt.message is not None:
-            self.enclosed.append((rebuilt.format, rebuilt.message))
-            self.removed.update(rebuilt.message.removed)
-            self.unreadable.update(rebuilt.message.unreadable)
         written_type = rebuilt.media_type.partition(";")[0]
         is_said = media_type or written_type not in _TEXT_TYPES
         _say_how(target, written_type if is_said else "", representation)
@@ -390,14 +350,14 @@ class Writer:
 
     # Identifiers.
 
-    def _root(self, rule: Rule, value: str, place: _Place) -> str | None:
+    def _namespace(self, rule: Rule, value: str, place: _Place) -> str | None:
         root = value.strip()
         if "extension" in place.source.attrib or "nullFlavor" in place.source.attrib:
             return root if is_public_root(root) else self._uuid("system", _urn(root))
         # The root alone is the identifier; the letter case of a UUID means nothing.
         return self._uuid(_INSTANCE, root.lower())
 
-    def _extension(self, rule: Rule, value: str, place: _Place) -> str | None:
+    def _identifier(self, rule: Rule, value: str, place: _Place) -> str | None:
         value = value.strip()
         of_root = type_of_root(place.source.get("root", ""))
         label = (
@@ -405,18 +365,13 @@ class Writer:
             or self._known.labels.get(value)
             or place.of_element.label
         )
-        if label is not None:
-            shown = self._values.replaced(label, value)
-            if shown != tag_of(label):
-                return shown
         # The same identifier is the same thing, whatever refers to it.
-        return self._values.pseudonym(_INSTANCE, value)
+        if label is None:
+            return self._values.pseudonym(_INSTANCE, value)
+        return identifier(self._values, label, value, _INSTANCE)
 
     def _uuid(self, kind: str, value: str) -> str:
         return str(uuid.UUID(hex=self._values.pseudonym(kind, value)))
-
-    def _anchor(self, rule: Rule, value: str, place: _Place) -> str | None:
-        return self._anchored(value.strip())
 
     def _anchored(self, value: str) -> str:
         """Return a number for an identifier within the document."""
@@ -494,5 +449,8 @@ def _listed(rule: Rule, value: str, place: _Place) -> str | None:
     return " ".join(kept) if kept and len(kept) == len(value.split()) else None
 
 
-def _listed_by_element(rule: Rule, value: str, place: _Place) -> str | None:
-    return _listed(place.of_element, value, place)
+def _if(
+    is_kept: Callable[[str], object],
+) -> Callable[[Rule, str, _Place], str | None]:
+    """Return a verb that keeps a value if it is of its form."""
+    return lambda rule, value, place: value if is_kept(value) else None

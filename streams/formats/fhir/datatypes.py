@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from deid_core.document import Address
+from streams.formats import written_names
 from streams.model.patients.demographics import Identifier, Name, is_day
 
 from .json_text import Number
@@ -35,8 +36,8 @@ SYSTEM_TYPES = {
 """Identifier types (HL7 table 0203) of systems that have but one."""
 SEXES = {"male": "M", "female": "F", "other": "O", "unknown": "U"}
 """PID-8 (HL7 table 0001) by gender."""
-_TITLES = TYPES["HumanName"].rules["prefix"].codes
-_SUFFIXES = TYPES["HumanName"].rules["suffix"].codes
+_TITLES = TYPES["HumanName"].rules["prefix"].words
+_SUFFIXES = TYPES["HumanName"].rules["suffix"].words
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _FIRST_YEAR = "1800"
 
@@ -71,23 +72,8 @@ def name_of(value: Mapping[str, Any]) -> Name:
 
 
 def name_of_text(written: str, use: str = "") -> Name:
-    """Return a name written as one text: `Dr. Ann B. Roe, MD`, `Roe, Ann`."""
-    first, *after = (each.strip() for each in written.split(","))
-    others = [each for each in after if each and each not in _SUFFIXES]
-    words = [each for each in first.split() if each not in _TITLES]
-    while len(words) > 1 and words[-1] in _SUFFIXES:
-        words.pop()
-    if others:  # the family name comes first
-        given = others[0].split()
-        family = " ".join(words)
-    else:
-        given, family = words[:-1], words[-1] if words else ""
-    return Name(
-        family=family,
-        given=given[0] if given else "",
-        middle=" ".join(given[1:]),
-        use=use,
-    )
+    """Return a name written as one text."""
+    return written_names.name_of_text(written, use, _TITLES, _SUFFIXES)
 
 
 def address_of(value: Mapping[str, Any]) -> Address:

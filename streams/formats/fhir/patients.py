@@ -18,6 +18,7 @@ from typing import Any
 from deid_core import Label
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
+from streams.formats.values import OTHER
 from streams.model.patients.demographics import PatientId
 from streams.model.patients.known_identifiers import LABELS_OF_ID_TYPES
 from streams.model.patients.numbers import numbers_of
@@ -27,9 +28,9 @@ from .demographics import patient_ids
 from .json_text import dumps
 from .references import Target, target_of
 from .rules import RESOURCE_TYPES, SUBJECTS, SUPPORTED, TYPES
-from .writer import OTHER, Known, dicts
+from .writer import Known, dicts
 
-BUNDLE_TYPES = TYPES["Bundle"].rules["type"].codes
+BUNDLE_TYPES = TYPES["Bundle"].rules["type"].words
 Json = dict[str, Any]
 MAX_SHARED = 50_000
 """Entries that belong to several patients, counted with each of them."""

@@ -1,6 +1,13 @@
 """The rules of resources.toml, datatypes.toml and extensions.toml.
 
-A rule is a verb, and what it applies to: a label, a data type, a kind of pseudonym.
+Their words are those of `streams.formats.values`, and these:
+
+    resource, extension      as the rules of its type, or of its URL, say
+    instant                  a day, at midnight; absent where only the year is shown
+    concept                  a concept as it was entered
+    display                  the name of what a reference points to
+    query, full-url          an address that holds a reference
+    http-status, media-type  kept if it is one
 """
 
 from __future__ import annotations
@@ -10,72 +17,37 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from deid_core import Label
 from deid_core.runtime.toml_files import table_of
+from streams.formats.values import Rule, Verb, Vocabulary
 
-NO_TYPES = frozenset({"mandatory", "instead", "patient"})
+NO_TYPES = frozenset({"mandatory", "instead", "patient", "lists"})
 """Tables that are about types."""
 DATA_ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
 
 
-class Verb(StrEnum):
-    """The treatment of an element."""
+class Word(StrEnum):
+    """The words of rules that only FHIR has."""
 
-    REMOVE = "remove"
-    CODES = "codes"  # kept if it is one of a list
-    BOOLEAN = "boolean"  # kept, as in the next two, if it is one
-    NUMBER = "number"
-    TIME = "time"
-    DATE = "date"  # a day or a year, as the policy writes dates
-    INSTANT = "instant"  # likewise, at midnight; absent where only the year is shown
-    SCRUB = "scrub"  # as a note of its own, unless it is short
-    TERM = "term"  # scrubbed as one line of all terms of the part
-    SURROGATE = "surrogate"
-    PSEUDONYM = "pseudonym"
-    ID = "id"  # the pseudonym of a resource
-    TYPE = "type"  # a data type with rules of its own
     RESOURCE = "resource"
     EXTENSION = "extension"
-    # The next ones depend on other elements beside them.
-    SYSTEM = "system"
-    CODED = "coded"
-    MEANING = "meaning"
+    INSTANT = "instant"
     CONCEPT = "concept"
-    NAMESPACE = "namespace"
-    IDENTIFIER = "identifier"
-    UNIT = "unit"
-    QUANTITY = "quantity"
-    AGE = "age"
-    TELECOM = "telecom"
-    REFERENCE = "reference"
     DISPLAY = "display"
     QUERY = "query"
     FULL_URL = "full-url"
     HTTP_STATUS = "http-status"
     MEDIA_TYPE = "media-type"
-    DOCUMENT = "document"
-    DIV = "div"
 
 
-COMPLEX = frozenset({Verb.TYPE, Verb.RESOURCE, Verb.EXTENSION})
+COMPLEX = frozenset({Verb.TYPE, Word.RESOURCE, Word.EXTENSION})
 """Verbs of elements that hold elements."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """The rule for an element.
-
-    Args:
-        verb: What is done.
-        argument: A data type, or a kind of pseudonym.
-        label: What it, or a name in it, is; None if the element around it says so.
-        codes: What is kept.
-    """
-
-    verb: Verb
-    argument: str = ""
-    label: Label | None = None
-    codes: frozenset[str] = frozenset()
+_VOCABULARY = Vocabulary(
+    (*(each for each in Verb if each is not Verb.TYPE), *Word),
+    lists={
+        name: frozenset(words)
+        for name, words in table_of(__package__, "datatypes")["lists"].items()
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +68,9 @@ class Elements:
 
 
 def _rule(given: object, path: str) -> Rule:
-    if isinstance(given, list):
-        return Rule(Verb.CODES, codes=frozenset(given))
     if isinstance(given, dict):
         return Rule(Verb.TYPE, path)
-    verb, _, argument = str(given).partition(" ")
-    if verb[0].isupper():
-        return Rule(Verb.TYPE, verb, Label[argument] if argument else None)
-    if verb == Verb.SURROGATE:
-        return Rule(Verb.SURROGATE, label=Label[argument] if argument else None)
-    return Rule(Verb(verb), argument)
+    return _VOCABULARY.rule(given, f"FHIR rules: {path}")
 
 
 def _types(tables: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Elements]:
@@ -153,7 +118,7 @@ def _extensions() -> dict[str, Elements]:
         nested = table.get("extension", {})
         rules = {n: _rule(v, url) for n, v in table.items() if n != "extension"}
         if nested:
-            rules["extension"] = Rule(Verb.EXTENSION, url)
+            rules["extension"] = Rule(Word.EXTENSION, argument=url)
         found[url] = Elements("Extension", rules)
         for own, inner in nested.items():
             inner_rules = {n: _rule(v, own) for n, v in inner.items()}
@@ -170,5 +135,5 @@ SUPPORTED = frozenset(table_of(__package__, "resources")) - {
     *NO_TYPES,
 }
 """The resource types that have rules."""
-RESOURCE_TYPES = TYPES["Reference"].rules["type"].codes
+RESOURCE_TYPES = TYPES["Reference"].rules["type"].words
 """All resource types of the standard."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import base64
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
 from deid_core import Label
 from deid_core.language.lexicons import is_vocabulary, normal
-from deid_core.surrogates.tag import tag_of
+from streams.formats import values as shared
 from streams.formats.documents import Unreadable, from_base64, shown_in
-from streams.formats.free_texts import Texts, rebuilt_document
+from streams.formats.free_texts import Texts
 from streams.formats.terminology import (
     MEDIA_TYPES,
     is_code,
@@ -24,9 +23,21 @@ from streams.formats.terminology import (
     is_namespace,
     is_unit,
 )
-from streams.model.parts import Rebuilt, Values
-from streams.model.patients.numbers import digits_of, digits_of_number
-from streams.model.towns import town
+from streams.formats.values import (
+    LONGEST_TERM,
+    OTHER,
+    PartWriter,
+    Rule,
+    Verb,
+    as_term,
+    identifier,
+    replaced,
+    shown_age,
+    shown_date,
+    telecom_label,
+    text_of,
+)
+from streams.model.parts import Values
 
 from . import references
 from .json_text import Number
@@ -40,12 +51,9 @@ from .rules import (
     SUPPORTED,
     TYPES,
     Elements,
-    Rule,
-    Verb,
+    Word,
 )
 
-OTHER = "other"
-"""Stands for names that the standard does not know."""
 MASKED = {"extension": [{"url": DATA_ABSENT, "valueCode": "masked"}]}
 LABELS = {
     **dict.fromkeys(("Patient", "RelatedPerson", "Person"), Label.PATIENT),
@@ -67,41 +75,33 @@ _DATE = re.compile(
     r"(?:Z|[+-]\d\d:\d\d)?)?)?)?",
     re.ASCII,
 )
-_SHOWN_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 _TIME = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d{1,12})?)?", re.ASCII)
 _NUMBER = re.compile(
     r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?(?:[eE][+-]?\d{1,2})?", re.ASCII
 )
-_SHOWN_AGE = re.compile(r"(\d{1,3})(\+?)", re.ASCII)
 _NOTE_TYPE = re.compile(r"[A-Za-z0-9^._/-]{0,64}")
 _STATUS = re.compile(r"[1-5]\d\d(?!\d)", re.ASCII)
 _YEARS = frozenset({"a", "year", "years", "yr", "yrs", "y"})
-_DAYS_IN = {"mo": 30, "wk": 7, "d": 1, "h": 1 / 24, "min": 1 / 1440}
-_OLDEST_SHOWN = 89
 _AGE_CODES = ("30525-0", "21611-9", "21612-7", "29553-5")
 """Of LOINC: age, stated, reported and calculated."""
-_LONGEST_TERM = 200
 _MOST_WORDS = 4
 """Of a concept beside its code; a longer one may be a sentence."""
 
-_WHOLE_TEXTS = frozenset({Verb.SCRUB, Verb.DIV, Verb.DOCUMENT})
+_NUMBERS = frozenset({Verb.NUMBER, Verb.QUANTITY, Verb.AGE})
+_WHOLE_TEXTS = frozenset({Verb.SCRUB, Verb.NARRATIVE})
 
 Written = str | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Known(shared.Known):
     """Information in a part on what is named in several places.
 
     Args:
         types: The resource type of what references point to: `Patient/123`, `urn/...`.
-        labels: What identifiers are, by their values.
-        numbers: Those of the patient, which no other value of the part may be.
     """
 
     types: Mapping[str, str] = field(default_factory=dict, repr=False)
-    labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
-    numbers: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class _Place:
     label: Label | None
 
 
-class Writer:
+class Writer(PartWriter):
     """Writes the resources of a part.
 
     Args:
@@ -139,47 +139,50 @@ class Writer:
         known: What the part says elsewhere.
     """
 
+    _known: Known
+
     def __init__(self, texts: Texts, values: Values, known: Known) -> None:
-        self.removed: Counter[str] = Counter()
-        self.unreadable: Counter[str] = Counter()
-        self.enclosed: list[tuple[str, Rebuilt]] = []
+        super().__init__(texts, values, known)
         self.named: list[Named] = []
-        self._texts = texts
-        self._values = values
-        self._known = known
         self._contained: Mapping[str, str] = {}
         self._note_type = ""
-        self._verbs: Mapping[Verb, Callable[[Rule, Any, _Place], Written | None]] = {
+        self._verbs: Mapping[StrEnum, Callable[[Rule, str, _Place], str | None]] = {
             Verb.REMOVE: lambda rule, value, place: None,
-            Verb.CODES: _code,
-            Verb.BOOLEAN: _boolean,
+            Verb.LIST: lambda rule, value, place: (
+                value if value in rule.words else None
+            ),
             Verb.NUMBER: self._number,
-            Verb.TIME: _time,
+            Verb.TIME: lambda rule, value, place: (
+                value if _TIME.fullmatch(value) else None
+            ),
             Verb.SYSTEM: self._system,
-            Verb.CODED: self._coded,
-            Verb.HTTP_STATUS: _http_status,
-            Verb.MEDIA_TYPE: _media_type,
+            Verb.CODE: self._code,
+            Word.HTTP_STATUS: _http_status,
+            Word.MEDIA_TYPE: _media_type,
             Verb.DATE: self._date,
-            Verb.INSTANT: self._instant,
+            Word.INSTANT: self._instant,
             Verb.SCRUB: self._scrub,
             Verb.TERM: self._term,
             Verb.MEANING: self._meaning,
-            Verb.CONCEPT: self._concept,
-            Verb.IDENTIFIER: self._identifier,
-            Verb.SURROGATE: self._surrogate,
-            Verb.PSEUDONYM: self._pseudonym,
-            Verb.ID: self._id,
-            Verb.NAMESPACE: self._namespace,
+            Word.CONCEPT: self._concept,
+            Verb.IDENTIFIER: lambda rule, value, place: self._identifier(value),
+            Verb.REPLACE: self._replace,
+            Verb.PSEUDONYM: lambda rule, value, place: self._values.pseudonym(
+                rule.argument, value.strip()
+            ),
+            Verb.ID: lambda rule, value, place: references.pseudonym(
+                value, self._values
+            ),
+            Verb.NAMESPACE: lambda rule, value, place: self._namespace(value),
             Verb.UNIT: self._unit,
             Verb.QUANTITY: self._quantity,
             Verb.AGE: self._age,
             Verb.TELECOM: self._telecom,
             Verb.REFERENCE: self._reference,
-            Verb.DISPLAY: self._display,
-            Verb.QUERY: self._query,
-            Verb.FULL_URL: self._full_url,
-            Verb.DOCUMENT: self._document,
-            Verb.DIV: self._div,
+            Word.DISPLAY: self._display,
+            Word.QUERY: self._query,
+            Word.FULL_URL: self._full_url,
+            Verb.NARRATIVE: self._narrative,
         }
 
     def resource(self, value: object) -> dict[str, Any] | None:
@@ -245,12 +248,12 @@ class Writer:
             if value is not None:
                 self.removed[place.name] += 1
             return None
-        if rule.verb is Verb.RESOURCE:
+        if rule.verb is Word.RESOURCE:
             return self._inner(value)
-        if rule.verb is Verb.EXTENSION:
+        if rule.verb is Word.EXTENSION:
             return self._extension(rule, value, place)
         label = rule.label or place.label
-        return self._elements(TYPES[rule.argument], value, label)
+        return self._elements(TYPES[rule.type], value, label)
 
     def _extension(
         self, rule: Rule, value: Mapping[str, Any], place: _Place
@@ -286,16 +289,26 @@ class Writer:
     def _value(self, rule: Rule, value: object, place: _Place) -> Written | None:
         if value is None or value == "":
             return None
-        written = None
-        if isinstance(value, str | bool):
-            written = self._verbs[rule.verb](rule, value, place)
+        if rule.verb is Verb.DOCUMENT:  # it is counted as unreadable
+            return self._document(value, place)
+        written = self._written(rule, value, place)
         if written is not None and rule.verb not in _WHOLE_TEXTS:
             written = None if self._values.is_leak(str(written)) else written
         if written is None or written == "":
-            if rule.verb is not Verb.DOCUMENT:  # it is counted as unreadable
-                self.removed[place.name] += 1
+            self.removed[place.name] += 1
             return None
         return written
+
+    def _written(self, rule: Rule, value: object, place: _Place) -> Written | None:
+        """Return what is written of a value of the kind that its rule is about."""
+        if isinstance(value, bool):
+            return value if rule.verb is Verb.BOOLEAN else None
+        if not isinstance(value, str) or rule.verb is Verb.BOOLEAN:
+            return None
+        is_number = isinstance(value, Number)
+        # A code that is sent as a number is one.
+        is_kind = is_number is (rule.verb in _NUMBERS) or rule.verb is Verb.CODE
+        return self._verbs[rule.verb](rule, value, place) if is_kind else None
 
     def _extras(self, value: object) -> dict[str, Any] | None:
         if not isinstance(value, dict):
@@ -306,71 +319,44 @@ class Writer:
 
     # Values of the patient.
 
-    def _date(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value) or not _DATE.fullmatch(value):
+    def _date(self, rule: Rule, value: str, place: _Place) -> str | None:
+        if not _DATE.fullmatch(value):
             return None
-        if len(value) < len("YYYY-MM-DD"):
-            shown = self._values.replaced(Label.DATE, value)
-        else:
-            shown = self._day(value[:10])
-        return shown if _SHOWN_DATE.fullmatch(shown) else None
+        return shown_date(self._values, value[: len("YYYY-MM-DD")])
 
-    def _instant(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value) or not _DATE.fullmatch(value):
-            return None
+    def _instant(self, rule: Rule, value: str, place: _Place) -> str | None:
         # A year alone would read as its first day.
-        shown = self._day(value[:10]) if len(value) >= len("YYYY-MM-DD") else ""
-        return f"{shown}T00:00:00Z" if len(shown) == len("YYYY-MM-DD") else None
+        is_day = len(value) >= len("YYYY-MM-DD")
+        shown = self._date(rule, value, place) if is_day else ""
+        is_shown = shown and len(shown) == len("YYYY-MM-DD")
+        return f"{shown}T00:00:00Z" if is_shown else None
 
-    def _day(self, day: str) -> str:
-        try:
-            date.fromisoformat(day)
-        except ValueError:
-            return ""
-        return self._values.day(day)
-
-    def _surrogate(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _replace(self, rule: Rule, value: str, place: _Place) -> str | None:
         label = rule.label or place.label
-        if label is None or not _is_text(value):
-            return None
-        if label is Label.CITY and value.strip():
-            state = _string(place.siblings.get("state"))
-            return town(self._values, value.strip(), state)
-        return self._replaced(label, value)
-
-    def _telecom(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value):
-            return None
-        label = _TELECOM_LABELS.get(_string(place.siblings.get("system")))
         if label is None:
-            label = Label.EMAIL if "@" in value else Label.PHONE
-        return self._replaced(label, value)
-
-    def _replaced(self, label: Label, value: str) -> str | None:
-        return self._values.replaced(label, value.strip()) if value.strip() else None
-
-    def _age(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not isinstance(value, Number) or not self._is_number(value):
             return None
-        unit = _string(place.siblings.get("code")) or _string(
-            place.siblings.get("unit")
-        )
-        if unit in _DAYS_IN:
-            years = float(value) * _DAYS_IN[unit] / 365
-            return Number(value) if 0 <= years <= _OLDEST_SHOWN else None
-        shown = self._values.replaced(Label.AGE, str(int(float(value))))
-        found = _SHOWN_AGE.fullmatch(shown)
-        if found is None:
-            return None
-        if not found[2]:
-            is_same = int(found[1]) == int(float(value))
-            return Number(value) if is_same else Number(found[1])
-        if "comparator" in place.siblings:
-            return None
-        place.written["comparator"] = ">="
-        return Number(found[1])
+        return self._replaced(label, value, _string(place.siblings.get("state")))
 
-    def _quantity(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _telecom(self, rule: Rule, value: str, place: _Place) -> str | None:
+        label = _TELECOM_LABELS.get(_string(place.siblings.get("system")))
+        return self._replaced(label or telecom_label(value), value)
+
+    def _replaced(self, label: Label, value: str, state: str = "") -> str | None:
+        value = value.strip()
+        return replaced(self._values, label, value, state) if value else None
+
+    def _age(self, rule: Rule, value: str, place: _Place) -> str | None:
+        if not self._is_number(value) or float(value) < 0:
+            return None
+        code, unit = place.siblings.get("code"), place.siblings.get("unit")
+        shown = shown_age(self._values, value, _string(code) or _string(unit))
+        if shown.endswith("+"):
+            if "comparator" in place.siblings:
+                return None
+            place.written["comparator"] = ">="
+        return Number(shown.removesuffix("+")) if shown else None
+
+    def _quantity(self, rule: Rule, value: str, place: _Place) -> str | None:
         units = place.siblings.get("code"), place.siblings.get("unit")
         if any(_string(each).lower() in _YEARS for each in units):
             return self._age(rule, value, place)
@@ -378,58 +364,50 @@ class Writer:
 
     # Codes and numbers.
 
-    def _number(self, rule: Rule, value: object, place: _Place) -> Written | None:
-        if not isinstance(value, Number) or not self._is_number(value):
+    def _number(self, rule: Rule, value: str, place: _Place) -> str | None:
+        if not self._is_number(value):
             return None
         if not _is_age(place.siblings.get("code")):
             return value
-        years = str(int(float(value)))
-        return value if self._values.replaced(Label.AGE, years) == years else None
+        is_shown = float(value) >= 0 and shown_age(self._values, value) == value
+        return value if is_shown else None
 
-    def _is_number(self, value: Number) -> bool:
-        if not _NUMBER.fullmatch(value):
-            return False
-        return digits_of_number(value) not in self._known.numbers
+    def _is_number(self, value: str) -> bool:
+        return bool(_NUMBER.fullmatch(value)) and not self._known.has_number(value)
 
-    def _system(self, rule: Rule, value: object, place: _Place) -> Written | None:
-        code = self._coded(rule, place.siblings.get("code"), place)
-        return value if code is not None and isinstance(value, str) else None
+    def _system(self, rule: Rule, value: str, place: _Place) -> str | None:
+        code = place.siblings.get("code")
+        return value if self._code(rule, code, place) is not None else None
 
-    def _coded(self, rule: Rule, value: object, place: _Place) -> Written | None:
+    def _code(self, rule: Rule, value: object, place: _Place) -> str | None:
         if not is_code(place.siblings.get("system"), value):
             return None
-        return None if self._is_withheld(str(value)) else str(value)
-
-    def _is_withheld(self, value: str) -> bool:
-        return digits_of(value) in self._known.numbers
+        return None if self._known.has_code(str(value)) else str(value)
 
     # Free text.
 
-    def _scrub(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value):
-            return None
+    def _scrub(self, rule: Rule, value: str, place: _Place) -> str | None:
         text = shown_in(value.replace("\r\n", "\n").replace("\r", "\n"))
         if not text.strip():
             return None
-        if len(text) <= _LONGEST_TERM and "\n" not in text:
+        if len(text) <= LONGEST_TERM and "\n" not in text:
             return self._texts.term(" ".join(text.split()), self._note_type)
-        scrubbed = self._texts.scrubbed(text, self._note_type)
-        return scrubbed.text if scrubbed and scrubbed.text.strip() else None
+        return text_of(self._texts.scrubbed(text, self._note_type))
 
-    def _term(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        text = " ".join(shown_in(value).split()) if _is_text(value) else ""
-        if len(text) > _LONGEST_TERM:
+    def _term(self, rule: Rule, value: str, place: _Place) -> str | None:
+        text = as_term(value)
+        if len(text) > LONGEST_TERM:
             return self._scrub(rule, value, place)
         return self._texts.term(text) if text else None
 
-    def _meaning(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _meaning(self, rule: Rule, value: str, place: _Place) -> str | None:
         """Write what a code means; only the record is looked for in vocabulary."""
         system = place.siblings.get("system")
-        if _is_text(value) and is_display(system, value):
+        if is_display(system, value):
             return value
-        return self._meant(value, place, is_public=is_code_system(system))
+        return self._meant(rule, value, place, is_public=is_code_system(system))
 
-    def _concept(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _concept(self, rule: Rule, value: str, place: _Place) -> str | None:
         """Write a concept as it was entered.
 
         A few words beside a public code are vocabulary, and so is a single word that is
@@ -439,27 +417,27 @@ class Writer:
             is_code_system(each.get("system"))
             for each in dicts(place.siblings.get("coding"))
         )
-        is_term = _is_text(value) and (
+        is_term = (
             len(value.split()) <= _MOST_WORDS
             if is_coded
             else is_vocabulary(normal(value.strip()))
         )
-        return self._meant(value, place, is_public=is_term)
+        return self._meant(rule, value, place, is_public=is_term)
 
-    def _meant(self, value: str, place: _Place, *, is_public: bool) -> Written | None:
-        if not is_public or not _is_text(value) or len(value) > _LONGEST_TERM:
-            return self._term(Rule(Verb.TERM), value, place)
-        text = " ".join(shown_in(value).split())
+    def _meant(
+        self, rule: Rule, value: str, place: _Place, *, is_public: bool
+    ) -> str | None:
+        if not is_public or len(value) > LONGEST_TERM:
+            return self._term(rule, value, place)
+        text = as_term(value)
         return self._texts.term(text, is_vocabulary=True) if text else None
 
-    def _unit(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if _is_text(value) and is_unit(value):
-            return value
-        return self._term(rule, value, place)
+    def _unit(self, rule: Rule, value: str, place: _Place) -> str | None:
+        return value if is_unit(value) else self._term(rule, value, place)
 
-    def _div(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _narrative(self, rule: Rule, value: str, place: _Place) -> str | None:
         try:
-            div = open_div(value) if _is_text(value) else None
+            div = open_div(value)
         except Unreadable as error:
             self.unreadable[error.kind.value] += 1
             return None
@@ -470,77 +448,48 @@ class Writer:
             return None
         return div.rebuilt(scrubbed)
 
-    def _document(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        declared = _string(place.siblings.get("contentType"))
-        try:
-            data = from_base64(value if _is_text(value) else "?")
-            document = self._texts.opened(data, declared)
-        except Unreadable as error:
-            self.unreadable[error.kind.value] += 1
+    def _document(self, value: object, place: _Place) -> str | None:
+        if not isinstance(value, str | bool):
             return None
-        rebuilt = rebuilt_document(document, self._note_type, self._texts, self._values)
+        is_text = isinstance(value, str) and not isinstance(value, Number)
+        text = str(value) if is_text else "?"
+        declared = _string(place.siblings.get("contentType"))
+        rebuilt = self._rebuilt(lambda: from_base64(text), declared, self._note_type)
         if rebuilt is None:
             return None
-        if rebuilt.message is not None:
-            self.enclosed.append((rebuilt.format, rebuilt.message))
-            self.removed.update(rebuilt.message.removed)
-            self.unreadable.update(rebuilt.message.unreadable)
         place.written["contentType"] = rebuilt.media_type
-        return base64.b64encode(rebuilt.data).decode("ascii")
+        return base64.b64encode(rebuilt.data).decode("ascii") or None
 
     # Identifiers and references.
 
-    def _id(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value):
-            return None
-        return references.pseudonym(value, self._values)
+    def _identifier(self, value: str) -> str | None:
+        value = value.strip()
+        label = self._known.labels.get(value, Label.IDNUM)
+        return identifier(self._values, label, value) if value else None
 
-    def _pseudonym(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value):
-            return None
-        return self._values.pseudonym(rule.argument, value.strip())
-
-    def _identifier(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        """Write what notes show in place of it; a pseudonym where that is a tag."""
-        if not _is_text(value) or not value.strip():
-            return None
-        label = self._known.labels.get(value.strip(), Label.IDNUM)
-        shown = self._values.replaced(label, value.strip())
-        if shown != tag_of(label):
-            return shown
-        return self._values.pseudonym(label.name.lower(), value.strip())
-
-    def _namespace(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value):
-            return None
+    def _namespace(self, value: str) -> str:
         if is_namespace(value):
             return value
         return references.namespace(value, self._values)
 
-    def _reference(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _reference(self, rule: Rule, value: str, place: _Place) -> str | None:
         target = target_of(value)
         if target is None:
             return None
         if target.form == "search":
-            return self._search(target, place)
+            return self._search(target)
         id_ = references.pseudonym(target.id, self._values)
         forms = {"urn": f"urn:uuid:{id_}", "contained": f"#{id_}"}
         return forms.get(target.form, f"{target.type}/{id_}")
 
-    def _search(self, target: Target, place: _Place) -> str | None:
-        value = self._identifier(Rule(Verb.IDENTIFIER), target.id, place)
+    def _search(self, target: Target) -> str | None:
+        value = self._identifier(target.id)
         if not target.system:
             return f"{target.type}?identifier={value}"
-        system = (
-            target.system
-            if is_namespace(target.system)
-            else references.namespace(target.system, self._values)
-        )
+        system = self._namespace(target.system)
         return f"{target.type}?identifier={system}|{value}"
 
-    def _display(self, rule: Rule, value: str, place: _Place) -> Written | None:
-        if not _is_text(value):
-            return None
+    def _display(self, rule: Rule, value: str, place: _Place) -> str | None:
         type_ = self._type_of(place.siblings)
         label = LABELS.get(type_)
         if type_ and label is None:
@@ -563,14 +512,14 @@ class Writer:
         type_ = _string(reference.get("type"))
         return type_ if type_ in RESOURCE_TYPES else ""
 
-    def _query(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _query(self, rule: Rule, value: str, place: _Place) -> str | None:
         written = self._reference(rule, value, place)
         if written is not None:
             return written
         type_ = _string(value).partition("?")[0].rpartition("/")[2]
         return type_ if type_ in RESOURCE_TYPES else None
 
-    def _full_url(self, rule: Rule, value: str, place: _Place) -> Written | None:
+    def _full_url(self, rule: Rule, value: str, place: _Place) -> str | None:
         target = target_of(value)
         if target is None or target.form not in ("id", "urn"):
             return None
@@ -628,33 +577,17 @@ def _is_age(code: object) -> bool:
     )
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and not isinstance(value, Number)
-
-
 def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _code(rule: Rule, value: str, place: _Place) -> Written | None:
-    return value if _is_text(value) and value in rule.codes else None
-
-
-def _boolean(rule: Rule, value: str | bool, place: _Place) -> Written | None:
-    return value if isinstance(value, bool) else None
-
-
-def _time(rule: Rule, value: str, place: _Place) -> Written | None:
-    return value if _is_text(value) and _TIME.fullmatch(value) else None
-
-
-def _http_status(rule: Rule, value: str, place: _Place) -> Written | None:
-    found = _STATUS.match(value) if _is_text(value) else None
+def _http_status(rule: Rule, value: str, place: _Place) -> str | None:
+    found = _STATUS.match(value)
     return found[0] if found else None
 
 
-def _media_type(rule: Rule, value: str, place: _Place) -> Written | None:
+def _media_type(rule: Rule, value: str, place: _Place) -> str | None:
     if "contentType" in place.written:  # that of the document as it is put back
         return _string(place.written["contentType"])
-    base = value.partition(";")[0].strip().lower() if _is_text(value) else ""
+    base = value.partition(";")[0].strip().lower()
     return base if is_code(MEDIA_TYPES, base) else None

@@ -6,23 +6,19 @@ types by version say which of its components hold a value, a code, a date.
     [PID]
     5 = ["patient", "PN", "2.3 XPN"] # patient name
 
-Rules of a field or a component:
+Its words are those of `streams.formats.values`, and these:
 
-    keep, address, phone, place, shift   what the data type's components say
-    remove                               nothing is written
-    patient, doctor                      a person's name, as the notes show it
-    id LABEL                             what the notes show; a pseudonym where a tag
-    replace LABEL                        what the notes show
-    facility                             an institution's name, likewise
-    pseudonym KIND                       a pseudonym of the value
-    scrub                                a text that is scrubbed on its own
-    term                                 a short text, scrubbed with the others
-    range                                kept if it is a range of numbers, else a term
-    narrative, observation               part of a note; by the type in OBX-2
-    delimiters, charset                  MSH-1, MSH-2 and MSH-18
+    plain-code           a code without a system, e.g. one of an HL7 table
+    oid, sign, title     kept if it is one
+    name LABEL           a person's name; a pseudonym if it holds a digit
+    facility             an institution's name; a pseudonym where notes show a tag
+    country              a country, unless notes show a tag
+    phone-part           of a number in several components
+    range                kept if it is a range of numbers, else a term
+    observation          part of a note; by the type in OBX-2
+    delimiters, charset  MSH-1, MSH-2 and MSH-18
 
-Rules of components only: code, coded, system, oid, number, sign, date, title, phone,
-phone part, country, authority; `value` stands for the field's rule.
+In a data type, `value` stands for the field's rule.
 
 Versions: a message of an unknown version is read as one of the nearest lower version; a
 field that its version does not have yet, as in the first version that has it.
@@ -41,8 +37,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from deid_core import Label
 from streams.engine.errors import ConfigError
+from streams.formats.values import Rule, Verb, Vocabulary
 
 FOLDER = files(__package__) / "rules"
 FIELD_FILES = (
@@ -62,52 +58,35 @@ Table = Mapping[str, Mapping[str, Sequence[str]]]
 _VERSION = re.compile(r"2(?:\.\d{1,2}){1,2}", re.ASCII)
 _SEGMENT = re.compile(r"[A-Z][A-Z0-9]{2}")
 _NUMBER = re.compile(r"[1-9]\d{0,2}", re.ASCII)
-_KIND = re.compile(r"[a-z]+")
 _MORE = "..."
 
 
-class Action(StrEnum):
-    """The treatment of a value."""
+class Word(StrEnum):
+    """The words of rules that only HL7 has."""
 
-    REMOVE = "remove"
-    CODE = "code"
-    CODED = "coded"
-    SYSTEM = "system"
+    PLAIN_CODE = "plain-code"
     OID = "oid"
-    NUMBER = "number"
     SIGN = "sign"
-    DATE = "date"
     TITLE = "title"
     NAME = "name"
-    ID = "id"
-    REPLACE = "replace"
     FACILITY = "facility"
     COUNTRY = "country"
-    PHONE = "phone"
-    PHONE_PART = "phone part"
-    PSEUDONYM = "pseudonym"
-    SCRUB = "scrub"
-    TERM = "term"
+    PHONE_PART = "phone-part"
     RANGE = "range"
-    NARRATIVE = "narrative"
     OBSERVATION = "observation"
     CHARSET = "charset"
     DELIMITERS = "delimiters"
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """The rule of a value: a component, a subcomponent, or a whole field.
-
-    Args:
-        action: What is done with it.
-        label: What it is, where the policy decides.
-        kind: Of its pseudonym.
-    """
-
-    action: Action
-    label: Label | None = None
-    kind: str = ""
+VOCABULARY = Vocabulary(
+    (
+        *(Verb.REMOVE, Verb.TYPE, Verb.NUMBER, Verb.DATE, Verb.CODE, Verb.SYSTEM),
+        *(Verb.MEANING, Verb.TERM, Verb.SCRUB, Verb.NARRATIVE, Verb.TELECOM),
+        *(Verb.REPLACE, Verb.IDENTIFIER, Verb.PSEUDONYM),
+        *Word,
+    ),
+    incomplete=(Verb.REPLACE, Verb.IDENTIFIER, Verb.PSEUDONYM, Word.NAME),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +103,9 @@ class FieldRule:
     """
 
     place: str
-    components: tuple[tuple[Leaf, ...], ...] = ()
+    components: tuple[tuple[Rule, ...], ...] = ()
     is_list: bool = False
-    whole: Leaf | None = None
+    whole: Rule | None = None
     has_texts: bool = field(init=False)
     has_codes: bool = field(init=False)
 
@@ -134,11 +113,11 @@ class FieldRule:
         object.__setattr__(self, "has_texts", self.holds(TEXTS))
         object.__setattr__(self, "has_codes", self.holds(CODES))
 
-    def holds(self, actions: Collection[Action]) -> bool:
+    def holds(self, verbs: Collection[StrEnum]) -> bool:
         """Return whether any of its rules is one of these."""
         whole = () if self.whole is None else (self.whole,)
         leaves = chain(whole, chain.from_iterable(self.components))
-        return any(each.action in actions for each in leaves)
+        return any(each.verb in verbs for each in leaves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,41 +133,28 @@ class Codes:
     names: frozenset[str]
 
 
-TEXTS = (Action.SCRUB, Action.TERM, Action.RANGE)
+TEXTS = (Verb.SCRUB, Verb.TERM, Verb.MEANING, Word.RANGE)
 """Values that are free text."""
-CODES = (Action.CODE, Action.CODED)
+CODES = (Word.PLAIN_CODE, Verb.CODE)
 """Values that are free text if they are words."""
 _PLACES = {
-    Action.DELIMITERS: [
-        f"{name}-{n}" for name in ("MSH", "BHS", "FHS") for n in (1, 2)
-    ],
-    Action.CHARSET: ["MSH-18"],
-    Action.NARRATIVE: ["NTE-3"],
-    Action.OBSERVATION: ["OBX-5"],
+    Word.DELIMITERS: [f"{name}-{n}" for name in ("MSH", "BHS", "FHS") for n in (1, 2)],
+    Word.CHARSET: ["MSH-18"],
+    Verb.NARRATIVE: ["NTE-3"],
+    Word.OBSERVATION: ["OBX-5"],
 }
 """Rules that have a meaning in these fields only."""
-_WHOLE = (*TEXTS, Action.DELIMITERS, Action.NARRATIVE, Action.OBSERVATION)
-_BY_TYPE = ("keep", "address", "phone", "place", "shift")
-_REMOVE = Leaf(Action.REMOVE)
-_PLAIN = {each.value: Leaf(each) for each in Action} | {
-    "patient": Leaf(Action.NAME, Label.PATIENT, "person"),
-    "doctor": Leaf(Action.NAME, Label.DOCTOR, "provider"),
-    "facility": Leaf(Action.FACILITY, Label.HOSPITAL, "authority"),
-    "authority": Leaf(Action.PSEUDONYM, kind="authority"),
-    "phone": Leaf(Action.PHONE, Label.PHONE),
-    "country": Leaf(Action.COUNTRY, Label.COUNTRY),
-}
-_NOT_ALONE = ("name", "id", "replace", "pseudonym")
-"""Actions that need a label or a kind."""
+_WHOLE = (*TEXTS, Word.DELIMITERS, Verb.NARRATIVE, Word.OBSERVATION)
+_REMOVE = Rule(Verb.REMOVE)
 _STRINGS = ("ST", "TX", "FT")
 _PRIMITIVES = (*_STRINGS, "ID", "IS", "SI", "NM", "SNM", "DT", "DTM", "TM", "TN")
 _OBSERVATIONS = {
-    **dict.fromkeys(("XPN", "PN"), "patient"),
-    **dict.fromkeys(("XCN", "CN", "PPN", "NDL"), "doctor"),
+    **dict.fromkeys(("XPN", "PN"), "name PATIENT"),
+    **dict.fromkeys(("XCN", "CN", "PPN", "NDL"), "name DOCTOR"),
     **dict.fromkeys(("XON",), "replace ORGANIZATION"),
-    **dict.fromkeys(("CX", "CK"), "id IDNUM"),
+    **dict.fromkeys(("CX", "CK"), "identifier IDNUM"),
     **dict.fromkeys(("EI", "EIP"), "pseudonym order"),
-    **dict.fromkeys(("DLN",), "id LICENSE"),
+    **dict.fromkeys(("DLN",), "identifier LICENSE"),
 }
 """Rules of OBX-5 by OBX-2; of other types, what the components say."""
 _UNTYPED = ("HD", "RP", "ED")
@@ -263,7 +229,7 @@ class Rules:
     def _observation(self, type_: str) -> FieldRule | None:
         if type_ in (*_UNTYPED, *_STRINGS, "WD", "TM"):
             return None
-        rule = _OBSERVATIONS.get(type_, "keep")
+        rule = _OBSERVATIONS.get(type_, "type")
         return _compiled("OBX-5", rule, type_, self._types)
 
 
@@ -308,68 +274,46 @@ def _compiled(place: str, rule: str, type_: str, types: _Types) -> FieldRule:
             f"HL7 rules: {place}: the data type {type_!r} is unknown; known: "
             + ", ".join(sorted(types))
         )
-    value = Leaf(Action.CODE) if rule in _BY_TYPE else _leaf(place, rule)
-    if place not in _PLACES.get(value.action, [place]):
+    stated = VOCABULARY.rule(rule, f"HL7 rules: {place}")
+    is_typed = stated.verb is Verb.TYPE
+    value = Rule(Word.PLAIN_CODE) if is_typed else stated
+    if place not in _PLACES.get(value.verb, [place]):
         raise ConfigError(
-            f"HL7 rules: {place}: {rule!r} is for {', '.join(_PLACES[value.action])}"
+            f"HL7 rules: {place}: {rule!r} is for {', '.join(_PLACES[value.verb])}"
         )
-    if value.action is Action.FACILITY and type_ == "HD":
+    if value.verb is Word.FACILITY and type_ == "HD":
         type_ = "FACILITY"
-    is_text = value.action in _WHOLE
+    is_text = value.verb in _WHOLE
     if is_text and (type_ in _STRINGS or type_ == "varies"):
         return FieldRule(place, whole=value)
-    if type_ in _PRIMITIVES and rule not in _BY_TYPE and not is_text:
+    if type_ in _PRIMITIVES and not is_typed and not is_text:
         return FieldRule(place, ((value,),))
     # Senders write the name and the system of a code also where it should stand alone.
-    is_code = type_ in ("ID", "IS") and (is_text or rule in _BY_TYPE)
-    listed = ("code", *types["CWE"][1:]) if is_code else types[type_]
+    is_code = type_ in ("ID", "IS") and (is_text or is_typed)
+    listed = (Word.PLAIN_CODE, *types["CWE"][1:]) if is_code else types[type_]
     components = tuple(
         _component(place, each, value, types) for each in listed if each != _MORE
     )
-    if value is _REMOVE:
+    if value == _REMOVE:
         components = ((_REMOVE,),)
-    elif rule not in _BY_TYPE and not is_text and not _holds(components, value):
+    elif not is_typed and not is_text and not _holds(components, value):
         # A code, say, in place of the name that an earlier version had.
         components = ((value,),)
     return FieldRule(place, components, is_list=_MORE in listed)
 
 
-def _holds(components: Sequence[Sequence[Leaf]], value: Leaf) -> bool:
+def _holds(components: Sequence[Sequence[Rule]], value: Rule) -> bool:
     return any(value in each for each in components)
 
 
-def _component(place: str, each: str, value: Leaf, types: _Types) -> tuple[Leaf, ...]:
+def _component(place: str, each: str, value: Rule, types: _Types) -> tuple[Rule, ...]:
     """Return the rules of the subcomponents of a component."""
     if each == "value":
         return (value,)
     if each not in types:
-        return (_leaf(place, each),)
+        return (VOCABULARY.rule(each, f"HL7 rules: {place}"),)
     # What is a composite within a subcomponent can only hold its first value.
     return tuple(_component(place, part, value, types)[0] for part in types[each])
-
-
-def _leaf(place: str, rule: str) -> Leaf:
-    found = _leaf_of(rule)
-    if found is None:
-        known = sorted({*_PLAIN, *_BY_TYPE} - {*_NOT_ALONE})
-        raise ConfigError(
-            f"HL7 rules: {place}: {rule!r} is unknown; known: {', '.join(known)}, "
-            "pseudonym KIND, id LABEL, replace LABEL; labels: "
-            + ", ".join(Label.__members__)
-        )
-    return found
-
-
-@cache
-def _leaf_of(rule: str) -> Leaf | None:
-    verb, _, argument = rule.partition(" ")
-    if verb in ("id", "replace") and argument in Label.__members__:
-        return Leaf(Action(verb), Label[argument], argument.lower())
-    if verb == "pseudonym" and _KIND.fullmatch(argument):
-        return Leaf(Action.PSEUDONYM, kind=argument)
-    if rule == "remove":
-        return _REMOVE
-    return None if rule in _NOT_ALONE else _PLAIN.get(rule)
 
 
 def _in_version(rules: _Versions, version: Version) -> FieldRule:
@@ -410,11 +354,14 @@ def _merged(standard: Table, added: Table) -> dict[str, Mapping[str, Sequence[st
 def _codes() -> Codes:
     table = _load("codes")
     public, identifying = (table[each]["systems"] for each in ("public", "identifying"))
+    systems = {
+        name: re.compile(form, re.ASCII)
+        for form, names in table["systems"].items()
+        for name in names
+    }
     return Codes(
-        systems={
-            name: re.compile(form, re.ASCII) for name, form in table["systems"].items()
-        },
-        public=frozenset((*table["systems"], *public, *identifying)),
+        systems=systems,
+        public=frozenset((*systems, *public, *identifying)),
         identifying=frozenset(identifying),
         titles=frozenset(table["titles"]["words"]),
         ages=frozenset(table["ages"]["codes"]),

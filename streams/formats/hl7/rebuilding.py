@@ -8,16 +8,16 @@ code that is a word of the patient's record.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streams.formats.documents import Unreadable
 from streams.formats.enclosed_notes import OfMessage, Opener
-from streams.model.parts import Part, Rebuilt, Values
+from streams.formats.values import OTHER, Removals, Rule, Verb
+from streams.model.parts import Part, Values
 
 from .embedded import DOCUMENTS, POINTER, embedded_document, embedded_part
-from .field_rules import TEXTS, Action, FieldRule, Leaf, Rules
+from .field_rules import TEXTS, FieldRule, Rules, Word
 from .free_texts import WHOLE, FreeTexts, Place, Scrubbed
 from .message import NULL, Delimiters, escape, unescape
 from .narrative import NARRATIVE_TYPES
@@ -25,7 +25,6 @@ from .values import LETTERS, Checks, Value, ValueWriter
 
 HEADERS = ("MSH", "BHS", "FHS")
 """Segments whose first field is the field separator."""
-OTHER = "other"
 NO_FIELDS: Mapping[int, FieldRule] = {}
 
 _OBSERVED = 5
@@ -85,12 +84,12 @@ class Frame:
         rule = self.fields.get(row.name, NO_FIELDS).get(number)
         if rule is None or rule.whole is None:
             return rule
-        if rule.whole.action is Action.OBSERVATION:
+        if rule.whole.verb is Word.OBSERVATION:
             kind = self.observed_type(row)
             return rule if kind in NARRATIVE_TYPES else self.rules.observation(kind)
         return rule
 
-    def value(self, raw: str, leaf: Leaf, siblings: Sequence[str], at: int) -> Value:
+    def value(self, raw: str, leaf: Rule, siblings: Sequence[str], at: int) -> Value:
         """Return a value without escape sequences and surrounding space."""
         text = "" if raw == NULL else unescape(raw, self.delimiters).strip()
         return Value(text, leaf, siblings, at)
@@ -148,7 +147,7 @@ def _add_field(
     lines: list[tuple[Place, str]] = []
     for place, value, part in _values(field, raw, rule, frame):
         text = "" if part == NULL else unescape(part, frame.delimiters)
-        if value.leaf.action is Action.SCRUB:
+        if value.rule.verb is Verb.SCRUB:
             lines.append((place, text))
         elif frame.checks.is_text(value, part):
             is_vocabulary = frame.checks.is_vocabulary(value)
@@ -172,13 +171,13 @@ def _values(
         ):
             parts = component.split(marks.subcomponent)
             for m, (leaf, part) in enumerate(zip(leaves, parts, strict=False)):
-                if leaf.action not in TEXTS and not LETTERS.search(part):
+                if leaf.verb not in TEXTS and not LETTERS.search(part):
                     continue
                 siblings = (components, n) if len(leaves) == 1 else (parts, m)
                 yield (*field, at, n, m), frame.value(part, leaf, *siblings), part
 
 
-class Rebuilder:
+class Rebuilder(Removals):
     """Writes the rows of one part.
 
     Args:
@@ -188,6 +187,7 @@ class Rebuilder:
     """
 
     def __init__(self, frame: Frame, scrubbed: Scrubbed, values: Values) -> None:
+        super().__init__()
         self._frame = frame
         self._rules = frame.rules
         self._fields = frame.fields
@@ -196,9 +196,6 @@ class Rebuilder:
         self._of_patient = values
         self._values = ValueWriter(frame.checks, values)
         self._is_removed = False
-        self.removed: Counter[str] = Counter()
-        self.unreadable: Counter[str] = Counter()
-        self.enclosed: list[tuple[str, Rebuilt]] = []
 
     def line(self, row: Row) -> str | None:
         """Return a segment, or None if it is removed."""
@@ -242,7 +239,7 @@ class Rebuilder:
     def _by_rule(self, line: int, number: int, raw: str, rule: FieldRule) -> str:
         mark = self._delimiters.repetition
         whole = rule.whole
-        if whole is not None and whole.action is Action.DELIMITERS:
+        if whole is not None and whole.verb is Word.DELIMITERS:
             # Those of the message were checked; another header's may be anything.
             self._is_removed = line > 0
             return "" if line else raw
@@ -274,7 +271,7 @@ class Rebuilder:
         self,
         at: tuple[int, int, int, int],
         components: list[str],
-        rules: Sequence[Leaf],
+        rules: Sequence[Rule],
     ) -> str:
         mark = self._delimiters.subcomponent
         raw = components[at[-1]]
@@ -295,7 +292,7 @@ class Rebuilder:
         return mark.join(written)
 
     def _leaf(
-        self, place: Place, raw: str, leaf: Leaf, siblings: list[str], at: int
+        self, place: Place, raw: str, leaf: Rule, siblings: list[str], at: int
     ) -> str:
         if raw == NULL:
             return raw
@@ -303,14 +300,14 @@ class Rebuilder:
         if self._frame.checks.is_identifying(given):
             self._is_removed = True
             return ""
-        if leaf.action in TEXTS:
+        if leaf.verb in TEXTS:
             return self._text(place, raw, given)
         value = given.text
         if not value:
             return ""
         is_text = self._frame.checks.is_text(given, raw)
         if is_text and not self._scrubbed.is_unchanged(place):
-            is_local = leaf.action is Action.CODED
+            is_local = leaf.verb is Verb.CODE
             written = self._values.local(given) if is_local else None
         else:
             written = self._values.write(given)
@@ -318,7 +315,7 @@ class Rebuilder:
             self._is_removed = True
             return ""
         # A coding system of the site's own is not named.
-        self._is_removed |= leaf.action is Action.SYSTEM and written != value
+        self._is_removed |= leaf.verb is Verb.SYSTEM and written != value
         if written == value and raw.strip(" ") == value:
             return raw
         return escape(written.replace("\r", " ").replace("\n", " "), self._delimiters)
@@ -329,14 +326,14 @@ class Rebuilder:
             return ""
         return written
 
-    def _whole(self, place: Place, raw: str, leaf: Leaf) -> str:
+    def _whole(self, place: Place, raw: str, leaf: Rule) -> str:
         if raw == NULL:
             return raw
         return self._text(place, raw, self._frame.value(raw, leaf, (), 0))
 
     def _text(self, place: Place, raw: str, given: Value) -> str:
         is_text = self._frame.checks.is_text(given, raw)
-        if given.leaf.action in TEXTS and not is_text:
+        if given.rule.verb in TEXTS and not is_text:
             return raw
         written = self._scrubbed.written(place, raw)
         if written is None:
@@ -361,10 +358,7 @@ class Rebuilder:
         if rebuilt is None:
             self.unreadable[POINTER] += 1
             return ""
-        if (message := rebuilt.document.message) is not None:
-            self.enclosed.append((rebuilt.document.format, message))
-            self.removed.update(message.removed)
-            self.unreadable.update(message.unreadable)
+        self.add(rebuilt.document)
         return rebuilt.written
 
 

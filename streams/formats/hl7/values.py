@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import chain
 
 from deid_core import Label
+from deid_core.surrogates.tag import tag_of
 from streams.engine.character_sets import codec_of
+from streams.formats.values import (
+    Known,
+    Rule,
+    Verb,
+    identifier,
+    replaced,
+    telecom_label,
+)
 from streams.model.parts import Values
 from streams.model.patients.demographics import Demographics, Name, is_day
 from streams.model.patients.known_identifiers import LABELS_OF_ID_TYPES
-from streams.model.patients.numbers import (
-    SHORTEST,
-    digits_of,
-    digits_of_number,
-    numbers_of,
-)
-from streams.model.towns import town
+from streams.model.patients.numbers import SHORTEST
 
-from .field_rules import CODES, TEXTS, Action, Codes, Leaf
+from .field_rules import CODES, TEXTS, Codes, Word
 from .message import Delimiters, unescape
 
 _CODE = re.compile(r"[A-Za-z0-9][\w.+/&-]{0,19}|[<>*+-]{1,3}", re.ASCII)
@@ -52,7 +56,7 @@ _PHONE_PARTS = (4, 7)
 _ID_TYPE = 4
 _TO_STATE = 1
 """Where the state lies beside a town (AD, XAD)."""
-_TO_SYSTEM = {Action.CODED: 2, Action.TERM: 1}
+_TO_SYSTEM: Mapping[StrEnum, int] = {Verb.CODE: 2, Verb.MEANING: 1}
 """Where the coding system of a code, and of its name, lies beside it (CWE)."""
 
 
@@ -62,20 +66,15 @@ class Value:
 
     Args:
         text: Without escape sequences and surrounding space.
-        leaf: Its rule.
+        rule: Its rule.
         siblings: All components, or subcomponents, that it is one of, as written.
         at: Its index among them.
     """
 
     text: str = field(repr=False)
-    leaf: Leaf
+    rule: Rule
     siblings: Sequence[str] = field(repr=False)
     at: int
-
-    @property
-    def label(self) -> Label:
-        """The label of the value."""
-        return self.leaf.label or Label.IDNUM
 
 
 class Checks:
@@ -93,22 +92,18 @@ class Checks:
         self.codes = codes
         self._delimiters = delimiters
         self._withheld = frozenset(_words_of(demographics))
-        self._numbers = numbers_of(
-            (each.value for each in demographics.ids),
-            demographics.phones,
-            demographics.birth_dates,
-        )
+        self.known = Known.of(demographics)
 
     def is_text(self, given: Value, raw: str) -> bool:
         """Return whether a value is scrubbed as a text, which a code of letters is."""
-        action = given.leaf.action
-        if action in TEXTS:
-            if action is Action.RANGE and is_range(raw.strip(" ")):
-                return self.is_number_of_patient(digits_of(raw))
+        verb = given.rule.verb
+        if verb in TEXTS:
+            if verb is Word.RANGE and is_range(raw.strip(" ")):
+                return self.known.has_code(raw)
             return not self._is_name_of_code(raw)
-        if action not in CODES or not LETTERS.search(given.text):
+        if verb not in CODES or not LETTERS.search(given.text):
             return False
-        is_public = action is Action.CODED and self.is_public_code(given)
+        is_public = verb is Verb.CODE and self.is_public_code(given)
         return not is_public and not self._is_name_of_code(given.text)
 
     def is_withheld(self, text: str) -> bool:
@@ -116,32 +111,24 @@ class Checks:
         folded = text.casefold()
         return not self._withheld.isdisjoint((folded, *_WORD.findall(folded)))
 
-    def is_number_of_patient(self, digits: str) -> bool:
-        """Return whether digits are an identifier, a telephone number, a birth date."""
-        return digits in self._numbers
-
     def is_public_code(self, given: Value) -> bool:
         """Return whether a code has the form of the public coding system beside it."""
-        form = self.codes.systems.get(
-            self.value(given.siblings, given.at + _TO_SYSTEM[Action.CODED]).upper()
-        )
+        form = self.codes.systems.get(self._system(given))
         return form is not None and form.fullmatch(given.text) is not None
 
     def is_vocabulary(self, given: Value) -> bool:
         """Return whether a public coding system is beside a code or its name."""
-        distance = _TO_SYSTEM.get(given.leaf.action)
-        if distance is None:
-            return False
-        system = self.value(given.siblings, given.at + distance).upper()
-        return system in self.codes.systems
+        return self._system(given) in self.codes.systems
 
     def is_identifying(self, given: Value) -> bool:
         """Return whether a code, or its name, is of a system of places or persons."""
-        distance = _TO_SYSTEM.get(given.leaf.action)
+        return self._system(given) in self.codes.identifying
+
+    def _system(self, given: Value) -> str:
+        distance = _TO_SYSTEM.get(given.rule.verb)
         if distance is None:
-            return False
-        system = self.value(given.siblings, given.at + distance).upper()
-        return system in self.codes.identifying
+            return ""
+        return self.value(given.siblings, given.at + distance).upper()
 
     def value(self, raws: Sequence[str], at: int) -> str:
         """Return the text of a component, or an empty string."""
@@ -164,26 +151,27 @@ class ValueWriter:
         self._codes = checks.codes
         self._values = values
         self.is_age = False
-        self._written: dict[tuple[Leaf, str], str | None] = {}
+        self._written: dict[tuple[Rule, str], str | None] = {}
 
     def write(self, given: Value) -> str | None:
         """Return what is written in place of a value."""
-        if given.leaf.action not in _ALONE or given.label is Label.CITY:
-            return _ACTIONS[given.leaf.action](self, given)
+        rule = given.rule
+        if rule.verb not in _ALONE or rule.label is Label.CITY:
+            return _VERBS[rule.verb](self, given)
         # Results repeat their dates, laboratory and physicians.
-        key = given.leaf, given.text
+        key = rule, given.text
         if key not in self._written:
-            self._written[key] = _ACTIONS[given.leaf.action](self, given)
+            self._written[key] = _VERBS[rule.verb](self, given)
         return self._written[key]
 
     def remove(self, _: Value) -> None:
         """Remove a value."""
 
-    def code(self, given: Value) -> str | None:
+    def plain_code(self, given: Value) -> str | None:
         """Keep a code that identifies nobody."""
         return given.text if self._is_code(given.text, _CODE) else None
 
-    def coded(self, given: Value) -> str:
+    def code(self, given: Value) -> str:
         """Keep a code of a public system, and a local one that identifies nobody."""
         is_public = self._checks.is_public_code(given)
         is_kept = is_public or self._is_code(given.text, _LOCAL_CODE)
@@ -214,7 +202,7 @@ class ValueWriter:
         if len(given.text) < SHORTEST:
             return given.text
         is_withheld = self._checks.is_withheld(given.text) or (
-            self._checks.is_number_of_patient(digits_of_number(given.text))
+            self._checks.known.has_number(given.text)
         )
         return None if is_withheld else given.text
 
@@ -234,39 +222,35 @@ class ValueWriter:
     def name(self, given: Value) -> str:
         """Replace a person's name; a number in its place is an identifier."""
         if any(map(str.isdigit, given.text)):
-            return self._values.pseudonym(given.leaf.kind, given.text)
+            kind = "person" if given.rule.label is Label.PATIENT else "provider"
+            return self._values.pseudonym(kind, given.text)
         return self.replaced(given)
 
-    def id(self, given: Value) -> str:
+    def identifier(self, given: Value) -> str:
         """Replace an identifier by its type (CX.5), or as the field says."""
-        label, kind = given.label, given.leaf.kind
-        of_type = LABELS_OF_ID_TYPES.get(
-            self._checks.value(given.siblings, _ID_TYPE).upper()
-        )
-        if of_type is not None:
-            label, kind = of_type, of_type.name.lower()
-        return self._shown(label, kind, given.text)
+        type_ = self._checks.value(given.siblings, _ID_TYPE).upper()
+        label = LABELS_OF_ID_TYPES.get(type_) or given.rule.label or Label.IDNUM
+        return identifier(self._values, label, given.text)
 
     def replaced(self, given: Value) -> str:
         """Replace a value as in the notes."""
-        if given.label is Label.CITY:
+        label, state = given.rule.label or Label.IDNUM, ""
+        if label is Label.CITY:
             state = self._checks.value(given.siblings, given.at + _TO_STATE)
-            return town(self._values, given.text, state)
-        return self._values.replaced(given.label, given.text)
+        return replaced(self._values, label, given.text, state)
 
     def facility(self, given: Value) -> str:
         """Replace an institution's name."""
-        return self._shown(given.label, given.leaf.kind, given.text)
+        return identifier(self._values, Label.HOSPITAL, given.text, "authority")
 
     def country(self, given: Value) -> str:
         """Replace a country code; a tag would be no code."""
-        written = self.replaced(given)
-        return "" if written == tag_of(given.label) else written
+        written = self._values.replaced(Label.COUNTRY, given.text)
+        return "" if written == tag_of(Label.COUNTRY) else written
 
-    def phone(self, given: Value) -> str:
+    def telecom(self, given: Value) -> str:
         """Replace a telephone number or an e-mail address."""
-        label = Label.EMAIL if "@" in given.text else given.label
-        return self._values.replaced(label, given.text)
+        return self._values.replaced(telecom_label(given.text), given.text)
 
     def phone_part(self, given: Value) -> str | None:
         """Replace country, area and local number as the number that they make."""
@@ -279,17 +263,11 @@ class ValueWriter:
 
     def pseudonym(self, given: Value) -> str:
         """Replace an identifier by its pseudonym."""
-        return self._values.pseudonym(given.leaf.kind, given.text)
+        return self._values.pseudonym(given.rule.argument, given.text)
 
     def charset(self, given: Value) -> str | None:
         """Keep the name of a character set."""
         return given.text if codec_of(given.text) else None
-
-    def _shown(self, label: Label, kind: str, value: str) -> str:
-        """Return what the notes show; a pseudonym where that would be a tag."""
-        written = self._values.replaced(label, value)
-        is_tag = written == tag_of(label)
-        return self._values.pseudonym(kind, value) if is_tag else written
 
     def _is_code(self, text: str, form: re.Pattern[str]) -> bool:
         if not form.fullmatch(text) or sum(map(str.isdigit, text)) > _MOST_DIGITS:
@@ -297,31 +275,31 @@ class ValueWriter:
         return not self._checks.is_withheld(text)
 
 
-_ACTIONS: Mapping[Action, Callable[[ValueWriter, Value], str | None]] = {
-    Action.REMOVE: ValueWriter.remove,
-    Action.CODE: ValueWriter.code,
-    Action.CODED: ValueWriter.coded,
-    Action.SYSTEM: ValueWriter.system,
-    Action.OID: ValueWriter.oid,
-    Action.NUMBER: ValueWriter.number,
-    Action.SIGN: ValueWriter.sign,
-    Action.DATE: ValueWriter.date,
-    Action.TITLE: ValueWriter.title,
-    Action.NAME: ValueWriter.name,
-    Action.ID: ValueWriter.id,
-    Action.REPLACE: ValueWriter.replaced,
-    Action.FACILITY: ValueWriter.facility,
-    Action.COUNTRY: ValueWriter.country,
-    Action.PHONE: ValueWriter.phone,
-    Action.PHONE_PART: ValueWriter.phone_part,
-    Action.PSEUDONYM: ValueWriter.pseudonym,
-    Action.CHARSET: ValueWriter.charset,
+_VERBS: Mapping[StrEnum, Callable[[ValueWriter, Value], str | None]] = {
+    Verb.REMOVE: ValueWriter.remove,
+    Word.PLAIN_CODE: ValueWriter.plain_code,
+    Verb.CODE: ValueWriter.code,
+    Verb.SYSTEM: ValueWriter.system,
+    Word.OID: ValueWriter.oid,
+    Verb.NUMBER: ValueWriter.number,
+    Word.SIGN: ValueWriter.sign,
+    Verb.DATE: ValueWriter.date,
+    Word.TITLE: ValueWriter.title,
+    Word.NAME: ValueWriter.name,
+    Verb.IDENTIFIER: ValueWriter.identifier,
+    Verb.REPLACE: ValueWriter.replaced,
+    Word.FACILITY: ValueWriter.facility,
+    Word.COUNTRY: ValueWriter.country,
+    Verb.TELECOM: ValueWriter.telecom,
+    Word.PHONE_PART: ValueWriter.phone_part,
+    Verb.PSEUDONYM: ValueWriter.pseudonym,
+    Word.CHARSET: ValueWriter.charset,
 }
 
 
 _ALONE = (
-    *(Action.DATE, Action.NAME, Action.REPLACE, Action.FACILITY, Action.COUNTRY),
-    *(Action.PHONE, Action.PSEUDONYM),
+    *(Verb.DATE, Word.NAME, Verb.REPLACE, Word.FACILITY, Word.COUNTRY),
+    *(Verb.TELECOM, Verb.PSEUDONYM),
 )
 """What is written depends on the value alone."""
 
@@ -348,11 +326,6 @@ def moved(text: str, values: Values) -> str | None:
 def is_range(text: str) -> bool:
     """Return whether a text is a range of numbers, as of OBX-7."""
     return _RANGE.fullmatch(text) is not None
-
-
-def tag_of(label: Label) -> str:
-    """Return the tag that a policy may write instead of a value."""
-    return f"[{label.value}]"
 
 
 def _day_of(found: re.Match[str]) -> str:

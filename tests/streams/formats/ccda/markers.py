@@ -6,8 +6,9 @@ from itertools import count
 
 from lxml import etree
 
-from streams.formats.ccda.rules import INSTEAD, TEXT, TYPES, Type, Verb
+from streams.formats.ccda.rules import INSTEAD, TEXT, TYPES, Type
 from streams.formats.ccda.xml_text import NAMESPACES, SDTC, V3, XSI_TYPE
+from streams.formats.values import Verb
 
 LETTERS = "bcdfghjklmnprstvwz"
 FOREIGN = "urn:foreign"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from streams.formats.ccda.rules import INSTEAD, LISTS, TYPES, Verb
+from streams.formats.ccda.rules import INSTEAD, LISTS, TYPES, Word
 from streams.formats.ccda.terminology import (
     is_code,
     is_public_root,
     is_template,
     is_version,
 )
+from streams.formats.values import Verb
 
 RULES = [
     (f"{type_.name}.{name}", rule)
@@ -27,7 +28,7 @@ def test_every_type_that_a_rule_names_has_rules():
 
 
 def test_every_list_that_a_rule_names_is_there():
-    lists = [(n, each) for n, each in RULES if each.verb in (Verb.LIST, Verb.LISTED)]
+    lists = [(n, each) for n, each in RULES if each.verb in (Verb.LIST, Word.LISTED)]
     unknown = [
         name for name, each in lists if each.argument and each.argument not in LISTS
     ]

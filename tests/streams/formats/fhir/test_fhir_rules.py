@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from streams.formats.fhir.rules import COMPLEX, EXTENSIONS, SUPPORTED, TYPES, Rule, Verb
+from streams.formats.fhir.rules import COMPLEX, EXTENSIONS, SUPPORTED, TYPES
+from streams.formats.values import Rule, Verb
 from tests.streams.formats.fhir.models import Element, elements_of
 
 ASKED_FOR = {
@@ -35,7 +36,7 @@ def walked() -> Iterator[tuple[str, Element, Rule | None]]:
             rule = TYPES[name].rules.get(element.name)
             yield name, element, rule
             if rule is not None and rule.verb is Verb.TYPE:
-                waiting.append((rule.argument, element.type))
+                waiting.append((rule.type, element.type))
 
 
 ELEMENTS = [*walked()]
@@ -64,9 +65,9 @@ def test_the_codes_of_a_rule_are_those_of_the_standard():
     wrong = [
         f"{name}.{element.name}"
         for name, element, rule in ELEMENTS
-        if element.codes and rule.verb is Verb.CODES
-        if not set(element.codes) - {"+"} <= rule.codes
-        or ("+" not in element.codes and rule.codes - set(element.codes))
+        if element.codes and rule.verb is Verb.LIST
+        if not set(element.codes) - {"+"} <= rule.words
+        or ("+" not in element.codes and rule.words - set(element.codes))
         if f"{name}.{element.name}" not in NARROWER
     ]
     assert wrong == []

@@ -9,12 +9,12 @@ from streams.engine.errors import ConfigError
 from streams.formats.hl7.field_rules import (
     FIELD_FILES,
     VERSIONS,
-    Action,
     Rules,
     _in_version,
     _load,
     _numbers,
 )
+from streams.formats.values import Verb
 
 OF_LIBRARY = [each for each in VERSIONS if each != "2.7.1"]
 """hl7apy has no 2.7.1, which changed no field."""
@@ -123,35 +123,41 @@ def test_rules_change_with_the_version():
 
 def test_a_site_adds_rules_for_its_own_segments(tmp_path):
     file = tmp_path / "ours.toml"
-    file.write_text('[ZPD]\n1 = ["keep", "CWE"]\n2 = ["id ACCOUNT"]\n')
+    file.write_text('[ZPD]\n1 = ["type", "CWE"]\n2 = ["identifier ACCOUNT"]\n')
 
     rules = Rules.with_file(file).of("2.3")
 
     assert rules["ZPD"][2].place == "ZPD-2"
-    assert rules["ZPD"][2].holds([Action.ID])
+    assert rules["ZPD"][2].holds([Verb.IDENTIFIER])
     assert rules["PID"] == RULES.of("2.3")["PID"]
 
 
 def test_a_site_may_change_a_rule_of_the_standard():
     rules = Rules({"PID": {"10": ["remove", "CWE"]}}).of("2.8")
 
-    assert not rules["PID"][10].holds([Action.CODED])
+    assert not rules["PID"][10].holds([Verb.CODE])
     assert rules["PID"][5] == RULES.of("2.8")["PID"][5]
 
 
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ({"ZPD": {"1": ["keeep", "ST"]}}, "ZPD-1: 'keeep' is unknown; known: address"),
-        ({"ZPD": {"1": ["keep", "XYZ"]}}, "ZPD-1: the data type 'XYZ' is unknown"),
-        ({"ZPD": {"1": ["keep", "9.9 ST"]}}, "ZPD-1: '9.9' is no version; known: 2.1"),
+        (
+            {"ZPD": {"1": ["keep", "ST"]}},
+            "ZPD-1: 'keep' is unknown; known: charset, code",
+        ),
+        ({"ZPD": {"1": ["type", "XYZ"]}}, "ZPD-1: the data type 'XYZ' is unknown"),
+        ({"ZPD": {"1": ["type", "9.9 ST"]}}, "ZPD-1: '9.9' is no version; known: 2.1"),
         ({"ZPD": {"1": ["replace NOBODY", "ST"]}}, "labels: PATIENT"),
-        ({"ZPD": {"1": ["id", "ST"]}}, "ZPD-1: 'id' is unknown"),
-        ({"ZPD": {"one": ["keep", "ST"]}}, "ZPD-one must be"),
-        ({"ZPD": {"1": "keep"}}, "ZPD-1 must be"),
+        ({"ZPD": {"1": ["number PATIENT", "ST"]}}, "ZPD-1: 'number PATIENT' is"),
+        ({"ZPD": {"1": ["boolean", "ST"]}}, "ZPD-1: 'boolean' is unknown"),
+        ({"ZPD": {"1": ["CWE", "ST"]}}, "ZPD-1: 'CWE' is unknown"),
+        ({"ZPD": {"1": ["identifier", "ST"]}}, "ZPD-1: 'identifier' is unknown"),
+        ({"ZPD": {"one": ["type", "ST"]}}, "ZPD-one must be"),
+        ({"ZPD": {"1": "type"}}, "ZPD-1 must be"),
         ({"ZPD": {"1": []}}, "ZPD-1 must be"),
-        ({"zpd": {"1": ["keep", "ST"]}}, "'zpd' must be a segment"),
-        ({"ZPD": "keep"}, "'ZPD' must be a segment and a table"),
+        ({"zpd": {"1": ["type", "ST"]}}, "'zpd' must be a segment"),
+        ({"ZPD": "type"}, "'ZPD' must be a segment and a table"),
         ({"ZPD": {"1": ["delimiters", "ST"]}}, "'delimiters' is for MSH-1, MSH-2"),
         ({"ZPD": {"1": ["narrative", "ST"]}}, "'narrative' is for NTE-3"),
     ],

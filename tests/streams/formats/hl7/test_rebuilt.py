@@ -662,7 +662,7 @@ def test_a_batch_has_the_parts_of_all_its_messages():
 
 def test_a_segment_of_the_site_is_written_by_its_rules():
     rules = Rules(
-        {"ZPD": {"1": ["keep", "ID"], "2": ["scrub", "FT"], "3": ["patient"]}}
+        {"ZPD": {"1": ["type", "ID"], "2": ["scrub", "FT"], "3": ["name PATIENT"]}}
     )
 
     found = rebuilt(
