@@ -22,6 +22,8 @@ from .wire_format import FRAMED_NAMES
 DAY_MS = 24 * 60 * 60 * 1000
 MIB = 1024 * 1024
 TOMBSTONE_DAYS = 7
+OVERHEAD = 4096
+"""Bytes of a record, at most, besides its key and value."""
 
 
 class Stage(StrEnum):
@@ -97,6 +99,11 @@ class Topic:
     def short_form(self) -> str:
         """The same beside the topic's name, which a schema's name mostly repeats."""
         return self.value_form.replace(f"{self.name}/", "JSON ")
+
+    @property
+    def max_content_bytes(self) -> int:
+        """The bytes that key and value of a record may have."""
+        return self.max_message_bytes - OVERHEAD
 
     def of_version(self, version: str) -> Topic:
         """Return the topic that a run of `phistream rescrub` writes in its place."""

@@ -50,6 +50,7 @@ from tests.benchmarks.fuzz_inputs import FORMATS, PLACE, REAL_HL7, input_of, sam
 from tests.commands import phistream
 from tests.streams.formats.hl7.hl7_text import message
 from tests.streams.products.gateway.serving import Gateway, serving
+from tests.tables import MemoryTable
 
 PARTITIONS = 4
 BATCH = 16
@@ -315,38 +316,6 @@ class _Office:
         return sha256(FROM_VERSIONS.sub(b"", bound)).digest() + content
 
 
-class _Table:
-    """A table whose rows are in memory."""
-
-    def __init__(self) -> None:
-        self._rows: dict[int, dict[bytes, bytes]] = defaultdict(dict)
-
-    def get(self, partition: int, key: bytes) -> bytes | None:
-        return self._rows[partition].get(key)
-
-    def scan(
-        self, partition: int, prefix: bytes, start: bytes = b""
-    ) -> Iterator[tuple[bytes, bytes]]:
-        for key, value in sorted(self._rows[partition].items()):
-            if key.startswith(prefix) and key >= start:
-                yield key, value
-
-    def write(
-        self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int
-    ) -> None:
-        for key, value in rows.items():
-            if value is None:
-                self._rows[partition].pop(key, None)
-            else:
-                self._rows[partition][key] = value
-
-    def settle(self, partitions: Sequence[int]) -> None:
-        self._settled = partitions
-
-    def settled(self) -> Sequence[int]:
-        return self._settled
-
-
 class _Service:
     """Both stages, and the topics between them.
 
@@ -364,7 +333,7 @@ class _Service:
         self._numbers: dict[tuple[Partition, int], int] = {}
         common: dict[str, Any] = {"office": _Office(), "clock": self._clock}
         self._intake = DeduplicatingIntake(
-            _Table(),
+            MemoryTable(),
             keys,
             window_ms=WINDOW_MS,
             partitions=PARTITIONS,
@@ -374,8 +343,8 @@ class _Service:
         )
         self._scrub = Scrub(
             lambda: Deidentifier.from_names("hybrid", policy, KEYS[0]),
-            _Table(),
-            _Table(),
+            MemoryTable(),
+            MemoryTable(),
             UnknownPatients(policy=unknown),
             ScrubOutputs(keys, preset="hybrid", policy=policy),
             PARTITIONS,

@@ -32,7 +32,7 @@ from streams.products.rescrub.spark_java import use_own_java
 from streams.service.scrub import deidentifier_of
 from tests.deploy.example import load
 from tests.office import OFFICE
-from tests.streams.pipeline.scrub.test_scrub import MemoryTable
+from tests.tables import MemoryTable
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -146,7 +146,9 @@ def streamed(settings, n):
     keys = settings.key_ring()
     table = MemoryTable()
     known = PatientRecord(PATIENT, "", KNOWN)
-    table.rows[PATIENT.key] = orjson.dumps(PATIENTS.schema.versioned(known.to_json()))
+    place = partition_of(PATIENT.key, 4)
+    row = orjson.dumps(PATIENTS.schema.versioned(known.to_json()))
+    table.rows[place][PATIENT.key] = row
     scrub = Scrub(
         lambda: deidentifier_of(settings, keys),
         table,
@@ -157,7 +159,7 @@ def streamed(settings, n):
         office=OFFICE,
         max_bytes=100_000,
     )
-    scrub.settled([partition_of(PATIENT.key, 4)])
+    scrub.settled([place])
     note = ClinicalNote(f"n-{n}", PATIENT, "11506-3", "2024-03-14T10:00:00", TEXT)
     record = Record(
         Partition(NOTES.name, partition_of(PATIENT.key, 4)),

@@ -21,6 +21,7 @@ from streams.formats.hl7.sender import header_of, sender_key
 from streams.kafka.client import PRODUCER
 from streams.kafka.partitioner import partition_of
 from streams.kafka.producer import KafkaProducer
+from streams.kafka.tables.staged import MemoryRows
 from streams.kafka.topics import DEAD_LETTERS, HL7_RAW, MESSAGES_SEEN, NOTES, PHI_AUDIT
 from streams.operations.reconcile import Auditor
 from streams.pipeline.intake.seen import Digests, Judged, SeenMessages
@@ -170,7 +171,7 @@ def test_rows_of_an_aborted_transaction_are_not_believed(settings, is_committed)
     value = oru(1)
     place = partition_of(sender_key(value), settings.partitions)
     seen = SeenMessages(
-        _Empty(),
+        MemoryRows(),
         settings.key_ring(),
         window_ms=HOUR * 1000,
         partitions=settings.partitions,
@@ -194,11 +195,6 @@ def test_rows_of_an_aborted_transaction_are_not_believed(settings, is_committed)
         send(settings, services, [value])
 
     assert outcomes(settings) == {"repeated" if is_committed else "routed": 1}
-
-
-class _Empty:
-    def get(self, _partition, _key):
-        return None
 
 
 def test_kills_at_random_moments_double_and_lose_no_message(settings):

@@ -77,7 +77,7 @@ class DeduplicatingIntake(Intake):
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """Give up the table; the next owner continues from its own."""
-        self._seen.abort()
+        self._seen.rows.abort()
         try:
             self._table.release(partitions)
         except CorruptState as error:
@@ -111,11 +111,11 @@ class DeduplicatingIntake(Intake):
 
     def committed(self, written: Mapping[Partition, int]) -> None:
         """Write the rows that the batch has changed to the table."""
-        self._seen.commit(written)
+        self._seen.rows.commit(written)
 
     def aborted(self) -> None:
         """Drop the rows that the batch has changed."""
-        self._seen.abort()
+        self._seen.rows.abort()
 
     def reread(self) -> None:
         """Read what the last batch may have written to the changelog."""

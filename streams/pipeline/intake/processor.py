@@ -35,9 +35,6 @@ from .seen import Judged
 
 log = logging.getLogger(__name__)
 
-OVERHEAD = 4096
-"""Bytes of a record, at most, besides its value."""
-
 
 class Intake:
     """The processor of `hl7.raw`.
@@ -205,7 +202,7 @@ class Intake:
             place = f"{source_header(record).decode()}.{number}"
             note = part.as_note(place)
             output = encoded(NOTES, note.patient.key, note.to_json(), record)
-            if len(output.value or b"") > NOTES.max_message_bytes - OVERHEAD:
+            if len(output.value or b"") > NOTES.max_content_bytes:
                 raise InvalidRecord(
                     ReasonCode.TOO_LARGE,
                     "hl7.raw: the message would be larger than a record of notes may "

@@ -1,8 +1,7 @@
 """Recognise messages seen before: same sender, same control id, same content.
 
 The rows are those of the table of `messages.seen`, and those that the open transaction
-changes.  A row is written to the table when its transaction is committed.  Keys and
-contents are keyed digests.
+changes.  Keys and contents are keyed digests.
 
 Time is that of the records on `hl7.raw`, never the clock: the same records over the
 same rows give the same outcome.
@@ -13,20 +12,20 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import islice
-from typing import Protocol
 
 import orjson
 
-from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.errors import InvalidRecord
 from streams.engine.keys.ring import PseudonymKeys
 from streams.engine.reasons import ReasonCode
-from streams.engine.records import Output, Partition, Record
+from streams.engine.records import Output, Record
 from streams.formats.hl7.sender import Header, header_of
 from streams.kafka.partitioner import partition_of
+from streams.kafka.tables.staged import Rows, StagedTable
 from streams.kafka.topics import MESSAGES_SEEN
 from streams.model.outputs import changelog
 
@@ -47,23 +46,6 @@ CLOCKS_DIFFER_MS = 3_600_000
 By default the broker refuses records that are an hour ahead of its own clock
 (`message.timestamp.after.max.ms`), so that none has others' rows deleted early.
 """
-
-
-class SeenRows(Protocol):
-    """The part of a table that is needed here."""
-
-    def get(self, partition: int, key: bytes) -> bytes | None:
-        """Return the value of a key, or None."""
-
-    def scan(
-        self, partition: int, prefix: bytes, start: bytes = b""
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows by prefix, from ``start`` on, in the order of bytes."""
-
-    def write(
-        self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int
-    ) -> None:
-        """Put or (None) delete rows, which its changelog holds below the offset."""
 
 
 class Digests:
@@ -156,9 +138,9 @@ class SeenMessages:
     """
 
     def __init__(
-        self, table: SeenRows, keys: PseudonymKeys, *, window_ms: int, partitions: int
+        self, table: Rows, keys: PseudonymKeys, *, window_ms: int, partitions: int
     ) -> None:
-        self._table = table
+        self.rows = StagedTable(MESSAGES_SEEN, table)
         self._keys = keys
         self._digests = {each.id: Digests(each.value) for each in keys}
         self._window_ms = window_ms
@@ -166,7 +148,6 @@ class SeenMessages:
         self._partition_of = lru_cache(1024)(
             partial(partition_of, partitions=partitions)
         )
-        self._changed: dict[int, dict[bytes, bytes | None]] = {}
         self._swept_to: dict[int, bytes] = {}
         self._latest: Counter[int] = Counter()
         self._written: Counter[int] = Counter()
@@ -215,13 +196,13 @@ class SeenMessages:
 
     def put(self, judged: Judged) -> list[Output]:
         """Take over what a record changes, and return what is to be written."""
-        changed = self._changed.setdefault(judged.record.partition.index, {})
+        partition = judged.record.partition.index
         outputs = []
         for key, sightings in judged.rows.items():
             value = _encoded(sightings)
-            changed[key] = value
+            self.rows.put(partition, key, value)
             outputs.append(changelog(MESSAGES_SEEN, key, value, judged.record))
-        self._written[judged.record.partition.index] += len(outputs)
+        self._written[partition] += len(outputs)
         return outputs
 
     def swept(self, records: Sequence[Record]) -> list[Output]:
@@ -240,42 +221,21 @@ class SeenMessages:
         oldest = latest - self._window_ms - CLOCKS_DIFFER_MS
         most = SWEPT_AT_LEAST + SWEPT_PER_ROW * self._written.pop(place, 0)
         start = self._swept_to.get(place, b"")
-        rows = list(islice(self._table.scan(place, b"", start), most))
+        rows = list(islice(self.rows.committed(place, b"", start), most))
         self._swept_to[place] = rows[-1][0] + b"\0" if len(rows) == most else b""
-        changed = self._changed.setdefault(place, {})
+        changed = self.rows.changed(place)
         gone = [
             key
             for key, value in rows
             if key not in changed
             and all(each.at_ms < oldest for each in _decoded(value, place))
         ]
-        changed.update(dict.fromkeys(gone))
+        for key in gone:
+            self.rows.put(place, key, None)
         return [changelog(MESSAGES_SEEN, key, None, records[-1]) for key in gone]
 
-    def commit(self, written: Mapping[Partition, int]) -> None:
-        """Write the changed rows to the table: their transaction is committed.
-
-        Args:
-            written: The offset after the last record of each changelog's partition.
-        """
-        changed, self._changed = self._changed, {}
-        for partition, rows in changed.items():
-            if not rows:
-                continue
-            after = written.get(Partition(MESSAGES_SEEN.name, partition))
-            if after is None:
-                raise FatalError(
-                    "messages.seen: a changed row was not written; report it"
-                )
-            self._table.write(partition, rows, after)
-
-    def abort(self) -> None:
-        """Drop the changed rows."""
-        self._changed.clear()
-
     def _row(self, partition: int, key: bytes) -> tuple[Sighting, ...]:
-        changed = self._changed.get(partition, {})
-        value = changed[key] if key in changed else self._table.get(partition, key)
+        value = self.rows.get(partition, key)
         return () if value is None else _decoded(value, partition)
 
     def _under(

@@ -18,17 +18,17 @@ from __future__ import annotations
 import logging
 import re
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Protocol
 
 import orjson
 
-from streams.engine.errors import CorruptState, FatalError
+from streams.engine.errors import CorruptState
 from streams.engine.observer import HeldProgress
 from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings, UnknownPatient
+from streams.kafka.tables.staged import Rows, StagedTable
 from streams.kafka.topics import NOTES, NOTES_HELD
 from streams.model.held import (
     HeldNote,
@@ -68,21 +68,6 @@ ALL = b""
 _RELEASED = re.compile(rb"([0-9]{1,19})/(" + b"|".join(
     each.encode() for each in Release
 ) + rb")")  # fmt: skip
-
-
-class HeldRows(Protocol):
-    """The part of a table that is needed here."""
-
-    def get(self, partition: int, key: bytes) -> bytes | None:
-        """Return the value of a key, or None."""
-
-    def scan(self, partition: int, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows by prefix, in the order of bytes."""
-
-    def write(
-        self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int
-    ) -> None:
-        """Put or (None) delete rows, which its changelog holds below the offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +117,6 @@ class _Part:
         waiting: When each waiting note was held, by key; the oldest first.
         deadlines: A heap of bounds and keys; some are outdated.
         named: Patients with held notes who may have got a name.
-        changed: Values that the open transaction writes, by key.
         taken: Released notes that the open transaction processes, by key.
         stale: Prefixes whose rows have to be read again.
     """
@@ -141,7 +125,6 @@ class _Part:
     waiting: dict[bytes, int] = field(default_factory=dict)
     deadlines: list[tuple[int, bytes]] = field(default_factory=list)
     named: dict[bytes, None] = field(default_factory=dict)
-    changed: dict[bytes, bytes | None] = field(default_factory=dict)
     taken: dict[bytes, Record] = field(default_factory=dict)
     stale: set[bytes] = field(default_factory=set)
 
@@ -195,13 +178,13 @@ class HeldNotes:
 
     def __init__(
         self,
-        table: HeldRows,
+        table: Rows,
         policies: UnknownPatients,
         outputs: ScrubOutputs,
         is_named: Callable[[int, bytes], bool],
         now: Callable[[], int],
     ) -> None:
-        self._table = table
+        self._rows = StagedTable(NOTES_HELD, table)
         self._policies = policies
         self._outputs = outputs
         self._is_named = is_named
@@ -294,27 +277,17 @@ class HeldNotes:
         return found
 
     def commit(self, written: Mapping[Partition, int]) -> None:
-        """Write the changed rows to the table: their transaction is committed.
-
-        Args:
-            written: The offset after the last record of each changelog's partition.
-        """
-        for partition, part in self._parts.items():
+        """Write the changed rows to the table; see `StagedTable.commit`."""
+        for part in self._parts.values():
             part.taken.clear()
-            if not part.changed:
-                continue
-            after = written.get(Partition(NOTES_HELD.name, partition))
-            if after is None:
-                raise FatalError("notes.held: a changed row was not written; report it")
-            changed, part.changed = part.changed, {}
-            self._table.write(partition, changed, after)
+        self._rows.commit(written)
 
     def abort(self) -> None:
         """Drop the changed rows."""
-        for part in self._parts.values():
-            part.stale.update(read_key(key)[0] for key in part.changed)
-            part.changed.clear()
+        for partition, part in self._parts.items():
+            part.stale.update(read_key(key)[0] for key in self._rows.changed(partition))
             part.taken.clear()
+        self._rows.abort()
 
     def forget(self) -> None:
         """Read all rows again: they have changed, or an interrupted call changed some.
@@ -344,7 +317,7 @@ class HeldNotes:
         for prefix in prefixes:
             for offset in part.patients.pop(prefix, {}):
                 part.waiting.pop(row_key(prefix, offset), None)
-            for key, value in self._table.scan(partition, prefix):
+            for key, value in self._rows.committed(partition, prefix):
                 try:
                     part.put(key, _index_of(HeldNote.decode(value)))
                 except (ValueError, struct.error) as error:
@@ -463,7 +436,7 @@ class HeldNotes:
     ) -> list[Output]:
         """Return what publishes a waiting note again."""
         key = row_key(prefix, offset)
-        held = self._held(part, place.index, key)
+        held = self._held(place.index, key)
         again = _again(held, place, prefix, offset, reason)
         source = Record(place, offset, None, None)
         return [again, self._put(part, key, _released(held, reason), source)]
@@ -473,7 +446,7 @@ class HeldNotes:
     ) -> list[Output]:
         """Return what deletes a waiting note."""
         key, place = row_key(prefix, offset), command.partition.index
-        held = self._held(part, place, key)
+        held = self._held(place, key)
         headers = {RECEIVED: held.received.encode()}
         source = Record(
             Partition(NOTES.name, place),
@@ -488,22 +461,23 @@ class HeldNotes:
         )
         return [self._delete(part, key, command), audit]
 
-    def _held(self, part: _Part, partition: int, key: bytes) -> HeldNote:
-        value = part.changed.get(key) or self._table.get(partition, key)
+    def _held(self, partition: int, key: bytes) -> HeldNote:
+        value = self._rows.get(partition, key)
         if value is None:
             raise CorruptState("notes.held: a row of the index is not in the table")
         return HeldNote.decode(value)
 
     def _put(self, part: _Part, key: bytes, held: HeldNote, source: Record) -> Output:
-        value = held.encode()
-        part.changed[key] = value
         part.put(key, _index_of(held))
-        return changelog(NOTES_HELD, key, value, source)
+        return self._row(key, held.encode(), source)
 
     def _delete(self, part: _Part, key: bytes, source: Record) -> Output:
-        part.changed[key] = None
         part.remove(key)
-        return changelog(NOTES_HELD, key, None, source)
+        return self._row(key, None, source)
+
+    def _row(self, key: bytes, value: bytes | None, source: Record) -> Output:
+        self._rows.put(source.partition.index, key, value)
+        return changelog(NOTES_HELD, key, value, source)
 
 
 def _again(

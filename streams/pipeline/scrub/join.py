@@ -1,26 +1,26 @@
 """Join notes with what is known of their patients, and keep what is known up to date.
 
-The rows are those of the table, and those that the open transaction changes.  A row is
-written to the table when its transaction is committed.
+The rows are those of the table, and those that the open transaction changes.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import orjson
 
 from deid_core import Document, KnownIdentifiers
 from schemas import SchemaError
 from schemas.decoding import Decoder
-from streams.engine.errors import FatalError, InvalidRecord
+from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
-from streams.engine.records import Output, Partition, Record
+from streams.engine.records import Output, Record
+from streams.kafka.tables.staged import Rows, StagedTable
 from streams.kafka.topics import PATIENT_UPDATES, PATIENTS, Topic
 from streams.model.held import Release
 from streams.model.notes import ClinicalNote
@@ -35,21 +35,7 @@ if TYPE_CHECKING:
     from streams.engine.settings import UnknownPatient
 
 CACHED_ROWS = 4096
-OVERHEAD = 4096
-"""Bytes of a record, at most, besides its key and value."""
 LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")
-
-
-class Rows(Protocol):
-    """The part of a table that the join needs."""
-
-    def get(self, partition: int, key: bytes) -> bytes | None:
-        """Return the value of a key, or None."""
-
-    def write(
-        self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int
-    ) -> None:
-        """Put or (None) delete rows, which its changelog holds below the offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +70,7 @@ class PatientJoin:
     """
 
     def __init__(self, table: Rows) -> None:
-        self._table = table
-        self._changed: dict[int, dict[bytes, bytes | None]] = {}
+        self.rows = StagedTable(PATIENTS, table)
         self._parsed: OrderedDict[bytes, _Row] = OrderedDict()
 
     def update(self, record: Record, update: PatientUpdate | None) -> list[Output]:
@@ -142,49 +127,27 @@ class PatientJoin:
             return False
         return row is not None and bool(row.known.patient_names)
 
-    def commit(self, written: Mapping[Partition, int]) -> None:
-        """Write the changed rows to the table: their transaction is committed.
-
-        Args:
-            written: The offset after the last record of each changelog's partition.
-        """
-        changed, self._changed = self._changed, {}
-        for partition, rows in changed.items():
-            after = written.get(Partition(PATIENTS.name, partition))
-            if after is None:
-                raise FatalError("patients: a changed row was not written; report it")
-            self._table.write(partition, rows, after)
-
-    def abort(self) -> None:
-        """Drop the changed rows."""
-        self._changed.clear()
-
     def forget(self) -> None:
         """Drop the parsed rows, which an interrupted call may have been changing."""
         self._parsed.clear()
 
     def _put(self, source: Record, key: bytes, record: PatientRecord) -> Output:
-        partition = source.partition.index
         value = row_value(record)
         _require_size(PATIENTS, key, value)
-        self._changed.setdefault(partition, {})[key] = value
+        self.rows.put(source.partition.index, key, value)
         self._remember(key, _Row(value, record, self._parsed.get(key)))
         return changelog(PATIENTS, key, value, source)
 
     def _erase(self, source: Record, key: bytes) -> list[Output]:
         partition = source.partition.index
         self._parsed.pop(key, None)
-        if self._value(partition, key) is None:
+        if self.rows.get(partition, key) is None:
             return []
-        self._changed.setdefault(partition, {})[key] = None
+        self.rows.put(partition, key, None)
         return [changelog(PATIENTS, key, None, source)]
 
-    def _value(self, partition: int, key: bytes) -> bytes | None:
-        changed = self._changed.get(partition, {})
-        return changed[key] if key in changed else self._table.get(partition, key)
-
     def _row(self, partition: int, key: bytes) -> _Row | None:
-        value = self._value(partition, key)
+        value = self.rows.get(partition, key)
         if value is None:
             return None
         parsed = self._parsed.get(key)
@@ -296,7 +259,7 @@ def _forward(update: PatientUpdate, source: Record) -> Output:
 
 def _require_size(topic: Topic, key: bytes, value: bytes) -> None:
     """Refuse an update whose outputs the broker would refuse, again and again."""
-    if len(key) + len(value) > topic.max_message_bytes - OVERHEAD:
+    if len(key) + len(value) > topic.max_content_bytes:
         raise InvalidRecord(
             ReasonCode.TOO_LARGE,
             f"{topic.name}: the patient record would be larger than a record may be; "

@@ -98,7 +98,7 @@ class Scrub:
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """Give up the tables; the next owner continues from its own."""
-        self._join.abort()
+        self._join.rows.abort()
         self._join.forget()
         self._held.abort()
         self._held.close(partitions)
@@ -144,12 +144,12 @@ class Scrub:
 
     def committed(self, written: Mapping[Partition, int]) -> None:
         """Write the rows that the batch has changed to the tables."""
-        self._join.commit(written)
+        self._join.rows.commit(written)
         self._held.commit(written)
 
     def aborted(self) -> None:
         """Drop the rows that the batch has changed."""
-        self._join.abort()
+        self._join.rows.abort()
         self._held.abort()
 
     def reread(self) -> None:

@@ -21,6 +21,7 @@ from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
 from streams.engine.settings import Settings
 from streams.kafka.partitioner import partition_of
+from streams.kafka.tables.staged import MemoryRows
 from streams.kafka.topics import NOTES
 from streams.model.outputs import RECEIVED
 from streams.model.patients.demographics import PatientId, PatientRecord
@@ -86,24 +87,6 @@ class Scrubbed:
     code: str = ""
 
 
-class _Rows:
-    """The rows of the patients of a batch."""
-
-    def __init__(self) -> None:
-        self._rows: dict[bytes, bytes] = {}
-
-    def get(self, _partition: int, key: bytes) -> bytes | None:
-        return self._rows.get(key)
-
-    def clear(self) -> None:
-        self._rows.clear()
-
-    def write(
-        self, _partition: int, rows: Mapping[bytes, bytes | None], _next_offset: int
-    ) -> None:
-        self._rows.update({key: row for key, row in rows.items() if row is not None})
-
-
 class Archive:
     """Scrubs notes of an archive.
 
@@ -117,7 +100,7 @@ class Archive:
     def __init__(self, settings: Settings) -> None:
         keys = settings.key_ring()
         self._max_bytes = settings.max_note_bytes
-        self._rows = _Rows()
+        self._rows = MemoryRows()
         self._join = PatientJoin(self._rows)
         self._scrubber = NoteScrubber(
             lambda: deidentifier_of(settings, keys),
@@ -139,7 +122,7 @@ class Archive:
         yield from self._scrub(batch)
 
     def _scrub(self, batch: Sequence[ArchivedNote]) -> Iterator[Scrubbed]:
-        self._rows.clear()
+        self._rows.rows.clear()
         prepared = [self._prepared(each) for each in batch]
         outcomes = self._scrubber.outcomes(prepared)
         for note, outcome in zip(batch, outcomes, strict=True):

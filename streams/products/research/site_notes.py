@@ -8,8 +8,8 @@ committed, nothing is written.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -17,11 +17,12 @@ from deid_core import Document
 from deid_core.research.corpora.marked import is_marked
 from deid_core.research.corpora.readers import read_corpus
 from streams.engine.errors import InputError, InvalidRecord
-from streams.engine.records import Record
+from streams.engine.records import Partition, Record
 from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import admin_client, record_of
 from streams.kafka.offsets import end_offsets, first_offsets
+from streams.kafka.tables.staged import MemoryRows
 from streams.kafka.topic_admin import partition_counts
 from streams.kafka.topics import NOTES, PATIENTS
 from streams.model.notes import ClinicalNote
@@ -33,6 +34,8 @@ from streams.pipeline.scrub.notes import decode
 Seen = Callable[[int], None]
 """Called with the number of notes read so far."""
 _HEAD = 64
+ONE = Partition(NOTES.name, 0)
+"""Where all rows are looked up: a note in a wrong partition finds its patient, too."""
 
 
 def notes_in_files(
@@ -107,23 +110,6 @@ def _values(known: object) -> object:
     return [_values(getattr(known, each)) for each in names] or str(known)
 
 
-@dataclass(slots=True)
-class _Rows:
-    """Rows of `patients` by key, as far as they were asked for."""
-
-    values: dict[bytes, bytes] = field(default_factory=dict, repr=False)
-
-    def get(self, partition: int, key: bytes) -> bytes | None:
-        """Return the value of a key, or None."""
-        return self.values.get(key)
-
-    def write(
-        self, partition: int, rows: Mapping[bytes, bytes | None], next_offset: int
-    ) -> None:
-        """Refuse: only scrub writes rows."""
-        raise TypeError("rows are only read here")
-
-
 def notes_in_topics(settings: Settings, most: int, seen: Seen) -> list[Document]:
     """Return the newest notes of `notes` with the records of their patients.
 
@@ -177,18 +163,15 @@ def _rows_of(
     keys: set[bytes],
     ranges: dict[int, tuple[int, int]],
     group: str,
-) -> _Rows:
-    rows = _Rows()
+) -> MemoryRows:
+    rows = MemoryRows()
     for message in committed_records(settings, PATIENTS.name, ranges, group):
         if message is None:
             continue
         record = record_of(message)
         if record.key is None or record.key not in keys:
             continue
-        if record.value is None:
-            rows.values.pop(record.key, None)
-        else:
-            rows.values[record.key] = record.value
+        rows.write(ONE.index, {record.key: record.value}, 0)
     return rows
 
 
@@ -197,7 +180,7 @@ def _joined(
 ) -> Iterator[Document]:
     for record, note in found:
         try:
-            document = join.join(record, note).document
+            document = join.join(replace(record, partition=ONE), note).document
         except InvalidRecord:
             continue
         if document.known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from streams.engine.records import Partition, Record
+from streams.kafka.tables.staged import MemoryRows
 from streams.kafka.topics import PATIENT_UPDATES, PATIENTS
 from streams.model.patients.demographics import (
     Demographics,
@@ -17,17 +18,6 @@ from streams.pipeline.scrub.join import PatientJoin
 
 ONE, OTHER = PatientId("NORTH", "A1"), PatientId("EAST", "B2")
 KEPT, LINKED = PatientId("NORTH", "C3"), PatientId("EAST", "D4")
-
-
-class Rows:
-    def __init__(self):
-        self.rows = {}
-
-    def get(self, _partition, key):
-        return self.rows.get(key)
-
-    def write(self, _partition, rows, _next_offset):
-        self.rows |= rows
 
 
 class Topic:
@@ -45,7 +35,7 @@ class Topic:
 
     def read(self, begin, again):
         """Fold all updates from given offsets on; return rows, and how far it came."""
-        rows, at, has_moved = Rows(), dict(begin), True
+        rows, at, has_moved = MemoryRows(), dict(begin), True
         join = PatientJoin(rows)
         while has_moved:
             has_moved = False
@@ -54,7 +44,7 @@ class Topic:
                     self._fold(join, index, key, at[key], again[key])
                     at[key] += 1
                     has_moved = True
-        return {k: v for k, v in rows.rows.items() if v is not None}, at
+        return dict(kv for part in rows.rows.values() for kv in part.items()), at
 
     def _fold(self, join, index, key, offset, again):
         value = self.logs[key][offset]
@@ -64,7 +54,7 @@ class Topic:
         for each in outputs:
             if each.topic == PATIENT_UPDATES.name:
                 self.logs[each.key].append(each.value)
-        join.commit({Partition(PATIENTS.name, index): offset + 1})
+        join.rows.commit({Partition(PATIENTS.name, index): offset + 1})
 
 
 def test_an_erased_patient_stays_erased_when_updates_are_read_again():

@@ -15,7 +15,8 @@ from streams.pipeline.intake.processor import Intake
 from streams.pipeline.intake.route import route
 from streams.pipeline.publish import Pseudonyms
 from tests.office import OFFICE
-from tests.streams.pipeline.scrub.test_scrub import MemoryTable, scrub_with
+from tests.streams.pipeline.scrub.test_scrub import scrub_with
+from tests.tables import MemoryTable
 
 KEY = b"k" * 32
 MESSAGE = (

@@ -17,7 +17,8 @@ from streams.pipeline.scrub.held import UnknownPatients
 from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.processor import Scrub
 from tests.office import OFFICE
-from tests.streams.pipeline.scrub.test_scrub import PATIENT, ROW, MemoryTable, record
+from tests.streams.pipeline.scrub.test_scrub import PATIENT, PLACE, ROW, record
+from tests.tables import MemoryTable
 
 OLD, NEW = b"o" * 32, b"n" * 32
 START = 1_800_000_000_000
@@ -33,7 +34,7 @@ def system():
 @pytest.fixture
 def scrub(system):
     table = MemoryTable()
-    table.rows[PATIENT.key] = ROW
+    table.rows[PLACE][PATIENT.key] = ROW
     return scrub_of(system, table, KEYS)
 
 
@@ -85,7 +86,7 @@ def test_surrogates_and_days_are_those_of_a_system_with_that_key_alone(scrub, sy
     found = [(each["text"], each["written_at"]) for each in bodies(outcomes)]
     for (text, day), key in zip(found, (OLD, NEW), strict=True):
         table = MemoryTable()
-        table.rows[PATIENT.key] = ROW
+        table.rows[PLACE][PATIENT.key] = ROW
         alone = scrub_of(system, table, PseudonymKeys.of(key))
         [body] = bodies(alone.process([received(START)]))
         assert (body["text"], body["written_at"]) == (text, day)

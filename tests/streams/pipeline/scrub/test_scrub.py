@@ -37,39 +37,14 @@ from streams.pipeline.scrub.held import UnknownPatients
 from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.processor import Scrub
 from tests.office import OFFICE
+from tests.tables import MemoryTable
 
 PATIENT = PatientId("N", "4711-77")
+PLACE = partition_of(PATIENT.key, 4)
 KNOWN = PatientRecord(PATIENT, "", Demographics(names=(Name("Quellwright", "Mabel"),)))
 
 
 ROW = orjson.dumps(PATIENTS.schema.versioned(KNOWN.to_json()))
-
-
-class MemoryTable:
-    """The rows alone; the real one is tested on Kafka in tests/end_to_end."""
-
-    def __init__(self):
-        self.rows = {}
-        self.next_offset = 0
-
-    def get(self, partition, key):
-        return self.rows.get(key)
-
-    def write(self, partition, rows, next_offset):
-        self.next_offset = next_offset
-        for key, value in rows.items():
-            self.rows[key] = value
-            if value is None:
-                del self.rows[key]
-
-    def scan(self, partition, prefix):
-        return [pair for pair in self.rows.items() if pair[0].startswith(prefix)]
-
-    def settle(self, partitions):
-        self.new = partitions
-
-    def settled(self):
-        return self.new
 
 
 @pytest.fixture
@@ -134,7 +109,7 @@ def record(
 
 
 def test_audit_and_offsets_are_of_the_note_where_characters_are_invisible(scrub, table):
-    table.rows[PATIENT.key] = ROW
+    table.rows[PLACE][PATIENT.key] = ROW
     text = "na\u0308ive M\u200br. Quell\u00adwright is well."
 
     [(note, audit)] = scrub.process([record(text)])
@@ -147,7 +122,7 @@ def test_audit_and_offsets_are_of_the_note_where_characters_are_invisible(scrub,
 
 
 def test_gives_the_scrubbed_note_and_its_audit_event(scrub, table):
-    table.rows[PATIENT.key] = ROW
+    table.rows[PLACE][PATIENT.key] = ROW
 
     [(note, audit)] = scrub.process([record("Mabel Quellwrigth is well.")])
 
@@ -200,29 +175,20 @@ def test_a_note_that_gives_a_name_twice_is_a_dead_letter(scrub):
 
 def test_notes_are_not_scrubbed_with_less_than_a_later_version_knows(scrub, table):
     row = orjson.loads(ROW) | {"schema_version": 2, "pets": ["Bello"]}
-    table.rows[PATIENT.key] = orjson.dumps(row)
+    table.rows[PLACE][PATIENT.key] = orjson.dumps(row)
 
     with pytest.raises(ConfigError, match="patients: a later version of phistream"):
         scrub.process([record("Bello is well.")])
 
 
-class OnePartition(MemoryTable):
-    """A table all of whose rows are in one partition."""
-
-    def __init__(self, partition):
-        super().__init__()
-        self.partition, self.rows = partition, {PATIENT.key: ROW}
-
-    def scan(self, partition, prefix):
-        return super().scan(partition, prefix) if partition == self.partition else []
-
-
 def test_a_table_with_rows_of_another_number_of_partitions_is_refused(hybrid):
-    right = partition_of(PATIENT.key, 4)
-    scrub_made_by(lambda: hybrid, OnePartition(right))
+    right, wrong = MemoryTable(), MemoryTable()
+    right.rows[PLACE][PATIENT.key] = ROW
+    wrong.rows[(PLACE + 1) % 4][PATIENT.key] = ROW
+    scrub_made_by(lambda: hybrid, right)
 
     with pytest.raises(ConfigError, match="partitions were added"):
-        scrub_made_by(lambda: hybrid, OnePartition((right + 1) % 4))
+        scrub_made_by(lambda: hybrid, wrong)
 
 
 def update(family, *, patient=PATIENT, merged=(), offset=0, day=1, value=b""):
@@ -245,13 +211,13 @@ def test_a_note_sees_the_updates_before_it_in_the_same_batch(scrub, table):
     [row] = first
     assert orjson.loads(note.value)["text"] == "[NAME:PATIENT]."
     assert (PATIENT.key, partition_of(PATIENT.key, 4)) == (row.key, row.partition)
-    assert table.rows == {}
+    assert table.rows[PLACE] == {}
 
 
 def test_a_row_is_in_the_table_when_its_transaction_is_committed(scrub, table):
     [[row]] = commit(scrub, scrub.process([update("Quellwright")]))
 
-    assert table.rows == {PATIENT.key: row.value}
+    assert table.rows[PLACE] == {PATIENT.key: row.value}
     assert table.next_offset == 9
 
 
@@ -260,7 +226,7 @@ def test_what_is_aborted_was_never_said(scrub, table):
     scrub.aborted()
     commit(scrub, scrub.process([update("Other", day=2)]))
 
-    known = PatientRecord.from_json(orjson.loads(table.rows[PATIENT.key]))
+    known = PatientRecord.from_json(orjson.loads(table.rows[PLACE][PATIENT.key]))
     assert known.former.names == ()
 
 
@@ -284,20 +250,20 @@ def test_an_update_that_would_make_a_row_too_large_is_refused_alone(scrub, table
     assert refused.code == "too_large"
     [row] = fine
     commit(scrub, [])
-    assert table.rows == {PATIENT.key: row.value}
+    assert table.rows[PLACE] == {PATIENT.key: row.value}
 
 
 def test_an_update_that_is_too_large_to_be_forwarded_is_refused(scrub, table):
     other = PatientId("N", "2")
     commit(scrub, scrub.process([update("Quellwright", merged=[other])]))
-    before = dict(table.rows)
+    before = dict(table.rows[PLACE])
     size = PATIENT_UPDATES.max_message_bytes - 4200
 
     [refused] = scrub.process([update("y" * size, merged=[other], day=2)])
 
     assert refused.code == "too_large"
     scrub.committed({})
-    assert before == table.rows
+    assert before == table.rows[PLACE]
 
 
 def test_an_update_that_says_nothing_new_writes_nothing(scrub):
@@ -339,7 +305,7 @@ def test_a_tombstone_erases_a_patient_from_table_changelog_and_caches(scrub, tab
     [[row], (note, _)] = commit(scrub, scrub.process([erase, record("Quellwright.")]))
 
     assert (PATIENT.key, None) == (row.key, row.value)
-    assert table.rows == {}
+    assert table.rows[PLACE] == {}
     assert scrub._join._parsed == {}
     assert orjson.loads(note.value)["join"] == "missing"
     assert scrub.process([erase]) == [[]]
@@ -385,7 +351,7 @@ def test_refuses_an_update_and_goes_on_with_the_others(scrub, bad, code):
 )
 def test_a_row_that_breaks_its_schema_refuses_update_and_note(scrub, table, row):
     """It might be read as far as it goes, and a name be missed."""
-    table.rows[PATIENT.key] = row
+    table.rows[PLACE][PATIENT.key] = row
 
     outcomes = scrub.process([update("Quellwright"), record("Quellwright.")])
 
@@ -414,7 +380,7 @@ def test_the_notes_own_demographics_join_without_the_table(scrub):
 
 
 def test_a_patients_notes_share_their_surrogates_and_name_the_key(table):
-    table.rows[PATIENT.key] = ROW
+    table.rows[PLACE][PATIENT.key] = ROW
     pseudonyms = Pseudonyms(b"k" * 32)
     system = Deidentifier.from_names(policy="surrogate", key=pseudonyms.key)
     scrub = scrub_with(system, table, pseudonyms)
@@ -445,7 +411,7 @@ def test_a_patients_notes_share_their_surrogates_and_name_the_key(table):
     ],
 )
 def test_refuses_a_note_and_goes_on_with_the_others(scrub, table, bad, code):
-    table.rows[PATIENT.key] = ROW
+    table.rows[PLACE][PATIENT.key] = ROW
 
     first, second = scrub.process([record("One.", **bad), record("Two.", offset=1)])
 
@@ -517,7 +483,7 @@ class _Named:
 
 
 def test_a_header_that_says_more_than_the_row_is_matched_as_well(scrub, table):
-    table.rows[PATIENT.key] = ROW
+    table.rows[PLACE][PATIENT.key] = ROW
     value = orjson.loads(record("Quellwright, called Zwergenheim.").value)
     value["demographics"] = {"names": [{"family": "Zwergenheim"}]}
     at = partition_of(PATIENT.key, 4)
@@ -546,7 +512,7 @@ def test_an_unknown_patients_note_type_is_a_standard_code_or_nothing(
     "code", ["RAD20240314", "2024-03", "14.3.24", "3/14/2024", "1710374400"]
 )
 def test_a_note_type_that_may_hold_a_date_is_not_published(scrub, table, code):
-    table.rows[PATIENT.key] = ROW
+    table.rows[PLACE][PATIENT.key] = ROW
 
     [outputs] = scrub.process([record("Stable.", note_type=code)])
 
