@@ -408,7 +408,7 @@ def _named(path: Path, error: DeidError | InvalidRecord | str) -> InvalidRecord:
     if isinstance(error, InvalidRecord):
         return error  # names its place already
     # Here: only what is refused needs the readers of formats.
-    from streams.pipeline.scrub.parts import code_of
+    from streams.pipeline.scrub.scrubbing import code_of
 
     code = code_of(error) if isinstance(error, DeidError) else ReasonCode.DEID_ERROR
     return InvalidRecord(code, f"{path}: {error}")

@@ -64,7 +64,7 @@ from streams.model.patients.updates import PatientUpdate
 from streams.pipeline.files.json_notes import for_topic
 from streams.pipeline.intake.route import route
 from streams.pipeline.publish import PatientValues, Pseudonyms
-from streams.pipeline.scrub.parts import text_of
+from streams.pipeline.scrub.scrubbing import text_of
 from tests.benchmarks.fuzz_inputs import FORMATS, Input, input_of, samples
 
 KEY = b"0" * 32

@@ -13,8 +13,8 @@ from schemas.decoding import Decoder, check_encoded
 from streams.model.notes import ClinicalNote
 from streams.model.patients.demographics import PatientRecord
 from streams.model.patients.updates import _decoder as updates
+from streams.pipeline.scrub.decode import _notes as notes
 from streams.pipeline.scrub.join import _patients as patients
-from streams.pipeline.scrub.notes import _notes as notes
 
 FOLDER = Path(schemas.__file__).parent
 

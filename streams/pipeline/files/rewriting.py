@@ -35,7 +35,8 @@ from streams.pipeline.publish import (
     annotations_json,
     published,
 )
-from streams.pipeline.scrub.parts import code_of, documents_of, rebuilt
+from streams.pipeline.scrub.documents import documents_of
+from streams.pipeline.scrub.scrubbing import code_of, rebuilt
 
 from .batches import Piece, pieces_in
 from .documents import (

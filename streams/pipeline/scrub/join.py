@@ -29,7 +29,7 @@ from streams.model.patients.demographics import TYPES, Demographics, PatientReco
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.model.patients.updates import PatientUpdate, fold
 
-from .parts import documents_of
+from .documents import documents_of
 
 if TYPE_CHECKING:
     from streams.engine.settings import UnknownPatient

@@ -34,10 +34,11 @@ from streams.model.outputs import (
 from streams.model.parts import Rebuilt
 from streams.pipeline.publish import (
     Ids,
+    PatientValues,
     Pseudonyms,
-    PublishedNote,
     annotation_json,
     join_of,
+    published,
 )
 
 from .join import Joined
@@ -97,7 +98,7 @@ class ScrubOutputs:
         self,
         joined: Joined,
         scrubbed: ScrubbedDocument,
-        note: PublishedNote,
+        values: PatientValues,
         at_ms: int,
     ) -> tuple[Output, Output]:
         """Return the scrubbed note and its audit event.
@@ -105,9 +106,13 @@ class ScrubOutputs:
         Args:
             joined: The note.
             scrubbed: The scrubbed document of the note.
-            note: What else is published of it.
+            values: Of its patient.
             at_ms: The time of the audit event, in milliseconds since 1970.
+
+        Raises:
+            InvalidRecord: See `published`.
         """
+        note = published(values, joined.note.written_at, is_known=joined.is_known)
         ids = note.ids
         value = {
             "note_id": ids.note_id,

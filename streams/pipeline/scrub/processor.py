@@ -1,4 +1,4 @@
-"""The processor of `notes` and `patient.updates`: fold, join, de-identify, write."""
+"""The processor of `notes` and `patient.updates`: each step after the other."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from streams.model.audit import dead_letter
 from streams.model.outputs import require_headers
 from streams.model.patients.updates import PatientUpdate, decode_update
 
+from .decode import decode, require_key
 from .held import HeldNotes, UnknownPatients
 from .join import Joined, PatientJoin
-from .notes import NoteScrubber, decode, require_key
 from .outputs import ScrubOutputs
+from .scrubbing import NoteScrubber
 from .tables import Tables
 
 log = logging.getLogger(__name__)

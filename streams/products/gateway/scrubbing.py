@@ -28,13 +28,8 @@ from streams.model.parts import Part, Reader, Rebuilt
 from streams.model.patients.known_identifiers import PatientRecords
 from streams.pipeline.files.documents import FileNotes
 from streams.pipeline.publish import Ids, PatientValues, Pseudonyms, join_of
-from streams.pipeline.scrub.parts import (
-    NoteDocuments,
-    Texts,
-    documents_of,
-    rebuilt,
-    text_of,
-)
+from streams.pipeline.scrub.documents import NoteDocuments, documents_of
+from streams.pipeline.scrub.scrubbing import Texts, rebuilt, text_of
 
 from .settings import GatewaySettings
 from .tasks import ACCEPTED, JSON, NDJSON, Answer, Code, Counts, Kind, Refused, Task

@@ -26,9 +26,10 @@ from streams.kafka.topics import NOTES
 from streams.model.outputs import RECEIVED
 from streams.model.patients.demographics import PatientId, PatientRecord
 from streams.model.patients.updates import decode_update, fold
+from streams.pipeline.scrub.decode import decode, require_key
 from streams.pipeline.scrub.join import Joined, PatientJoin, row_value
-from streams.pipeline.scrub.notes import NoteScrubber, decode, require_key
 from streams.pipeline.scrub.outputs import ScrubOutputs
+from streams.pipeline.scrub.scrubbing import NoteScrubber
 from streams.service.scrub import deidentifier_of
 
 from .request import Means

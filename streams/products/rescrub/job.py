@@ -33,8 +33,8 @@ from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topics import DEAD_LETTERS, NOTES, PATIENTS, RESCRUB
 from streams.model.outputs import OUTCOME
 from streams.model.seals import Seals, audit_key
-from streams.pipeline.scrub.notes import NoteScrubber
 from streams.pipeline.scrub.outputs import ScrubOutputs
+from streams.pipeline.scrub.scrubbing import NoteScrubber
 from streams.service.assemble import back_off, limits_of
 from streams.service.scrub import deidentifier_of
 

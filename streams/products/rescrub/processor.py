@@ -21,9 +21,10 @@ from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topics import RESCRUB
 from streams.model.audit import AuditEvent
 from streams.model.outputs import sealed_letter
+from streams.pipeline.scrub.decode import decode, require_key
 from streams.pipeline.scrub.join import Joined, PatientJoin
-from streams.pipeline.scrub.notes import NoteScrubber, decode, require_key
 from streams.pipeline.scrub.outputs import Destination
+from streams.pipeline.scrub.scrubbing import NoteScrubber
 
 from .erasures import Erasures
 

@@ -28,8 +28,8 @@ from streams.kafka.topics import NOTES, PATIENTS
 from streams.model.notes import ClinicalNote
 from streams.pipeline.files.documents import SUFFIXES, documents_in, format_of
 from streams.pipeline.files.sources import files_in, require_present
+from streams.pipeline.scrub.decode import decode
 from streams.pipeline.scrub.join import PatientJoin
-from streams.pipeline.scrub.notes import decode
 
 Seen = Callable[[int], None]
 """Called with the number of notes read so far."""

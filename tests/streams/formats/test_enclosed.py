@@ -13,7 +13,8 @@ from deid_core import Document, KnownIdentifiers, PersonName
 from streams.formats.readers import READERS
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.pipeline.publish import PatientValues, Pseudonyms
-from streams.pipeline.scrub.parts import Texts, documents_of, rebuilt
+from streams.pipeline.scrub.documents import documents_of
+from streams.pipeline.scrub.scrubbing import Texts, rebuilt
 from tests.streams.formats.ccda.bodies import unstructured
 from tests.streams.formats.ccda.markers import Markers
 from tests.streams.formats.ccda.scrubbing import (

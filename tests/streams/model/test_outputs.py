@@ -16,7 +16,7 @@ from streams.engine.records import Partition, Record
 from streams.kafka.topics import NOTES, PATIENTS, TOPICS, WATCH_TOPICS
 from streams.model.outputs import encoded
 from streams.model.patients.updates import decode_update
-from streams.pipeline.scrub.notes import decode
+from streams.pipeline.scrub.decode import decode
 
 RECORD = Record(Partition("hl7.raw", 0), 1, b"k", b"v")
 NOTE = {

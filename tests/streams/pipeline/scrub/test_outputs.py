@@ -1,5 +1,7 @@
 """The audit event of a scrubbed note, whose annotations are encoded on their own."""
 
+from types import SimpleNamespace
+
 import orjson
 import pytest
 
@@ -11,7 +13,7 @@ from streams.engine.records import Partition, Record
 from streams.kafka.topics import NOTES, PHI_AUDIT
 from streams.model.notes import ClinicalNote
 from streams.model.patients.demographics import PatientId
-from streams.pipeline.publish import Ids, PublishedNote, annotations_json
+from streams.pipeline.publish import PatientValues, annotations_json
 from streams.pipeline.scrub.join import Joined
 from streams.pipeline.scrub.outputs import ScrubOutputs
 
@@ -26,15 +28,16 @@ ANNOTATIONS = [
 def outputs_of(annotations):
     note = ClinicalNote("n1", PatientId("", "7"), "", "", "x" * 40)
     record = Record(Partition(NOTES.name, 0), 5, b"|7", b"")
-    joined = Joined(record, note, Document("n1", note.text), is_known=True)
+    document = Document("n1", note.text, patient="|7")
+    joined = Joined(record, note, document, is_known=True)
     offsets = OffsetMap((Row(0, 3, 0, 5), Row(7, 11, 9, 10)))
     scrubbed = ScrubbedDocument("n1", "y" * 40, tuple(annotations), offsets)
     outputs = ScrubOutputs(
         PseudonymKeys.of(b"k" * 32), preset="p", policy="safe-harbor"
     )
-    ids = Ids("0" * 32, "1" * 32, "2" * 8)
-    published = PublishedNote(ids, "found", "", "")
-    note, audit = outputs.of(joined, scrubbed, published, 1)
+    blind = SimpleNamespace(leaked_in=lambda *_: ())
+    values = PatientValues(blind, document, outputs.pseudonyms(record))
+    note, audit = outputs.of(joined, scrubbed, values, 1)
     return orjson.loads(note.value), orjson.loads(audit.value), scrubbed
 
 

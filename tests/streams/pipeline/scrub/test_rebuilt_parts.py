@@ -14,13 +14,8 @@ from streams.model.notes import ClinicalNote
 from streams.model.parts import FreeText, Rebuilt
 from streams.model.patients.demographics import PatientId
 from streams.pipeline.publish import PatientValues, Pseudonyms
-from streams.pipeline.scrub.parts import (
-    Texts,
-    documents_of,
-    rebuilt,
-    text_of,
-    values_of,
-)
+from streams.pipeline.scrub.documents import documents_of
+from streams.pipeline.scrub.scrubbing import Texts, rebuilt, text_of, values_of
 
 HEADER = "MSH|^~\\&|A|B|C|D|2024||ORU^R01|1|P|2.5||||||8859/1\r"
 KNOWN = KnownIdentifiers(patient_names=(PersonName("Zürbögen", "Jörg"),))

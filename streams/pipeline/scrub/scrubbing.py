@@ -1,34 +1,45 @@
-"""Processing of a note or part of a message once its patient is known.
+"""The texts of notes and messages de-identified, and messages rebuilt and checked.
 
-Scrub and the gateway share it: the texts to scrub, the rebuilt part, the last check.
+Scrub and `phistream rescrub` use it all; files and the gateway have a record without
+topics, and begin with its texts.
 """
 
 from __future__ import annotations
 
 import re
+import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from deid_core import (
     Deidentifier,
     DeidError,
     DetectorFailed,
     Document,
-    KnownIdentifiers,
     Label,
     OtherLanguage,
     ResidueFound,
     ScrubbedDocument,
 )
 from streams.engine.errors import InvalidRecord
+from streams.engine.observer import Entered, Step, unobserved
 from streams.engine.reasons import ReasonCode
+from streams.engine.records import Record
+from streams.engine.runner import Outcome
 from streams.formats.hl7.framing import messages_of
-from streams.formats.readers import reader_of, require_plain
+from streams.formats.readers import reader_of
 from streams.model.notes import ClinicalNote
+from streams.model.outputs import received_ms
 from streams.model.parts import Reader, Rebuilt, Values
+from streams.pipeline.publish import PatientValues
 
+from .join import Joined
+from .outputs import ScrubOutputs
+
+_Other = TypeVar("_Other")
 Result = ScrubbedDocument | DeidError
 _Same = tuple[str, str, str, bool]
 
@@ -41,52 +52,89 @@ _BETWEEN = "\n\n\n\n"
 _ATTRIBUTE_VALUE = re.compile(r'(?<!xmlns)(?<!xmlns:sdtc)(?<!xmlns:xsi)="([^"]*)"')
 
 
-@dataclass(frozen=True, slots=True)
-class NoteDocuments:
-    """A note, or part of a message, as documents.
+class NoteScrubber:
+    """De-identifies joined notes, each with the key of its time.
 
     Args:
-        document: Names the patient and the record; for a part its text is empty.
-        texts: What is to be scrubbed: the note, or the free texts of the part.
+        make: Returns the pipeline of deid_core; called again by `rebuild`.
+            Its key does not matter.
+        outputs: Makes the outputs of scrubbed notes.
+        clock: Seconds since 1970.
+        entered: Called at each step.
     """
 
-    document: Document = field(repr=False)
-    texts: tuple[Document, ...] = field(repr=False)
+    def __init__(
+        self,
+        make: Callable[[], Deidentifier],
+        outputs: ScrubOutputs,
+        clock: Callable[[], float] = time.time,
+        entered: Entered = unobserved,
+    ) -> None:
+        self._make = make
+        self._keys = outputs.keys
+        self._outputs = outputs
+        self._clock = clock
+        self._entered = entered
+        self._systems = self._made()
 
+    def outcomes(self, prepared: Sequence[Joined | _Other]) -> list[Outcome | _Other]:
+        """Return what each joined note gives; what is none is returned as it is."""
+        joined = [each for each in prepared if isinstance(each, Joined)]
+        texts: dict[str, Texts] = {}
+        for each in joined:
+            key_id = self._key_id(each.record)
+            if key_id not in texts:
+                texts[key_id] = Texts(self._systems[key_id])
+            texts[key_id].add(each.documents)
+        if joined:
+            self._entered(Step.DETECT, [each.record for each in joined])
+        for of_key in texts.values():
+            of_key.scrub()
+        return [
+            self._outcome(each, texts[self._key_id(each.record)])
+            if isinstance(each, Joined)
+            else each
+            for each in prepared
+        ]
 
-def documents_of(
-    note: ClinicalNote, known: KnownIdentifiers, reader: Reader | None = None
-) -> NoteDocuments:
-    """Return a note, or part of a message, as documents.
+    def rebuild(self) -> None:
+        """Replace the pipeline, which an interrupted call may have been changing."""
+        self._systems = self._made()
 
-    Args:
-        note: The note or part.
-        known: Everything that is known of its patient.
-        reader: Of the part; without, the one of its format.
+    def _outcome(self, joined: Joined, texts: Texts) -> Outcome:
+        self._entered(Step.ENCODE, (joined.record,))
+        try:
+            scrubbed = texts.of(joined.documents)
+            values, note = self._values(joined), joined.note
+            if note.format:
+                part = rebuilt(
+                    values.deidentifier, values, note, joined.document, scrubbed
+                )
+                return self._outputs.of_message(joined, part, scrubbed, self._now())
+            [text] = scrubbed
+            return self._outputs.of(joined, text, values, self._now())
+        except InvalidRecord as error:
+            return error
 
-    Raises:
-        InvalidRecord: The part can't be read, or a text of it holds a document.
-    """
-    patient = note.patient.key.decode()
-    document = Document(note.note_id, note.text, known, patient, note.note_type)
-    if not note.format:
-        return NoteDocuments(document, (document,))
-    document = replace(document, text="")
-    texts = (reader or reader_of(note.format)).texts(note.text)
-    for each in texts:
-        require_plain(each.text)
-    return NoteDocuments(
-        document,
-        tuple(
-            replace(
-                document,
-                text=each.text,
-                note_type=each.note_type,
-                is_vocabulary=each.is_vocabulary,
-            )
-            for each in texts
-        ),
-    )
+    def _values(self, joined: Joined) -> PatientValues:
+        record = joined.record
+        return PatientValues(
+            self._system(record), joined.document, self._outputs.pseudonyms(record)
+        )
+
+    def _made(self) -> dict[str, Deidentifier]:
+        """Return the pipeline of each key; they share their detectors."""
+        made = self._make()
+        return {each.id: made.with_key(each.value) for each in self._keys}
+
+    def _key_id(self, record: Record) -> str:
+        return self._keys.at(received_ms(record)).id
+
+    def _system(self, record: Record) -> Deidentifier:
+        return self._systems[self._key_id(record)]
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
 
 
 class Texts:
