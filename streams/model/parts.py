@@ -159,3 +159,21 @@ class Reader(Protocol):
             values: Of the patient.
         """
         ...
+
+    def text(self, value: bytes) -> str:
+        """Return a rebuilt message as text.
+
+        Raises:
+            InvalidRecord: It is not in the character set that it declares.
+        """
+        ...
+
+    def shown(self, value: bytes) -> str:
+        """Return a rebuilt message without the names that its format gives to places.
+
+        A patient may be called like an element.
+
+        Raises:
+            InvalidRecord: It is not in the character set that it declares.
+        """
+        ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,10 @@ from .xml_text import dumps, load, loads, text_of
 
 FORMAT = "ccda"
 AUTHORITY = "C-CDA"
+
+_TAG = re.compile(r"<[^<>]*>")
+_ATTRIBUTE_VALUE = re.compile(r'(?<!xmlns)(?<!xmlns:sdtc)(?<!xmlns:xsi)="([^"]*)"')
+_BETWEEN = "\n\n\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,16 @@ class CcdaReader:
             tuple(writer.enclosed),
         )
 
+    def text(self, value: bytes) -> str:
+        """Return a rebuilt message as text."""
+        return value.decode()
+
+    def shown(self, value: bytes) -> str:
+        """Return a rebuilt message without the names of its elements and attributes."""
+        text = self.text(value)
+        # Elements part values, or words of a narrative: `Quell<content>wright`.
+        return _BETWEEN.join((_TAG.sub("", text), _TAG.sub(_values_of_tag, text)))
+
     def _whose(self, root: etree._Element) -> Whose:
         keys = patient_ids_of(patient_role_of(root), self.authority)
         return Whose(keys, demographics_of(root))
@@ -119,6 +134,10 @@ class CcdaReader:
         gathered = Gathered(open_)
         Writer(gathered, _Nothing(), known_of(root)).document(root)
         return gathered
+
+
+def _values_of_tag(tag: re.Match[str]) -> str:
+    return "\n".join(("", *_ATTRIBUTE_VALUE.findall(tag[0]), ""))
 
 
 class _Nothing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ FORMAT = "fhir"
 AUTHORITY = "FHIR"
 MAX_CHARACTERS = 64 << 20
 """Of the parts of a message with several patients."""
+
+# No value has an unescaped quote before a colon.
+_PROPERTY = re.compile(r'"[A-Za-z_]+"(?=:)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,14 @@ class FhirReader:
             dict(writer.unreadable),
             tuple(writer.enclosed),
         )
+
+    def text(self, value: bytes) -> str:
+        """Return a rebuilt message as text."""
+        return value.decode()
+
+    def shown(self, value: bytes) -> str:
+        """Return a rebuilt message without the names of its properties."""
+        return _PROPERTY.sub("", self.text(value))
 
     def _gathered(self, message: dict[str, Any]) -> Gathered:
         entries = entries_of(message)

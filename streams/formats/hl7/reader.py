@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -44,6 +45,8 @@ WANTED = {
 FORMAT = "hl7"
 MAX_CHARACTERS = 64 << 20
 """Of the headers of the parts of a message with several patients."""
+
+_SEGMENT = re.compile(r"(?<![^\r])[A-Z][A-Z0-9]{2}(?![A-Za-z0-9])")
 
 Parse = Callable[[str, Wanted], list[Segment]]
 
@@ -162,6 +165,14 @@ class Hl7Reader:
             dict(rebuilder.unreadable),
             tuple(rebuilder.enclosed),
         )
+
+    def text(self, value: bytes) -> str:
+        """Return a rebuilt message as text."""
+        return "".join(f"{each}\r" for each in messages_of(value))
+
+    def shown(self, value: bytes) -> str:
+        """Return a rebuilt message without the names of its segments."""
+        return _SEGMENT.sub("", self.text(value))
 
     def _parts(self, text: str, ordinal: int) -> list[Part]:
         message = _Message.of(text, self._parse)

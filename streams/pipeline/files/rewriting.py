@@ -25,9 +25,9 @@ from streams.engine.reasons import ReasonCode
 from streams.formats import Format
 from streams.formats.documents import Unreadable, open_document
 from streams.formats.documents.content import holds_hl7
-from streams.formats.hl7.framing import in_utf_8, messages_of
+from streams.formats.hl7.framing import in_utf_8
 from streams.formats.json_map import JsonMap
-from streams.formats.readers import FILE_READERS
+from streams.formats.readers import FILE_READERS, HL7
 from streams.model.parts import Part, Reader
 from streams.pipeline.publish import (
     PatientValues,
@@ -435,7 +435,7 @@ class _File:
             return self._notes.json_note(content)
         reader = self._reader(Format.HL7)
         rebuilt = self._rebuilt(reader, content, "message")
-        text = "".join(_text_of(each, Format.HL7) for each in rebuilt)
+        text = "".join(map(reader.text, rebuilt))
         return orjson.dumps({"message": text})
 
     def _json_note(
@@ -500,20 +500,13 @@ def _json_messages(content: bytes) -> list[bytes]:
     return [content]
 
 
-def _text_of(message: bytes, format: str) -> str:
-    """Return a message as a text; that of HL7 is in its own character set."""
-    if format != Format.HL7:
-        return message.decode()
-    return "".join(f"{each}\r" for each in messages_of(message))
-
-
 def _packed(message: bytes, piece: Piece, end: bytes, codec: str) -> bytes:
     """Return a message with the line ends, the frame and the codec that it had."""
     if codec != UTF_8:
         message = message.decode().encode(codec, "replace")
     if b"\x00" in message:
         # In UTF-16 it could not be told from its neighbours.
-        message = codecs.BOM_UTF8 + _text_of(message, Format.HL7).encode()
+        message = codecs.BOM_UTF8 + HL7.text(message).encode()
     message = (message.rstrip(b"\r") + b"\r").replace(b"\r", end)
     return b"\x0b" + message + b"\x1c\r" if piece.is_framed else message
 

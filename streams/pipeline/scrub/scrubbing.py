@@ -6,7 +6,6 @@ topics, and begin with its texts.
 
 from __future__ import annotations
 
-import re
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,6 @@ from streams.engine.observer import Entered, Step, unobserved
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Record
 from streams.engine.runner import Outcome
-from streams.formats.hl7.framing import messages_of
 from streams.formats.readers import reader_of
 from streams.model.notes import ClinicalNote
 from streams.model.outputs import received_ms
@@ -42,14 +40,6 @@ from .outputs import ScrubOutputs
 _Other = TypeVar("_Other")
 Result = ScrubbedDocument | DeidError
 _Same = tuple[str, str, str, bool]
-
-
-# Segments of HL7, properties of JSON: no value has an unescaped quote before a colon.
-_SEGMENT = re.compile(r"(?<![^\r])[A-Z][A-Z0-9]{2}(?![A-Za-z0-9])")
-_PROPERTY = re.compile(r'"[A-Za-z_]+"(?=:)')
-_TAG = re.compile(r"<[^<>]*>")
-_BETWEEN = "\n\n\n\n"
-_ATTRIBUTE_VALUE = re.compile(r'(?<!xmlns)(?<!xmlns:sdtc)(?<!xmlns:xsi)="([^"]*)"')
 
 
 class NoteScrubber:
@@ -211,8 +201,8 @@ def rebuilt(
     reader = reader or reader_of(note.format)
     for each in (values, _Compared(values, deidentifier, document)):
         result = _rebuilt(reader, note, scrubbed, each)
-        texts = [*_texts_of(note.format, result)]
-        if not deidentifier.leaked_beside(document, texts):
+        shown = [*_shown(note.format, result)]
+        if not deidentifier.leaked_beside(document, shown):
             return result
     raise InvalidRecord(
         ReasonCode.RESIDUE,
@@ -260,47 +250,17 @@ def _rebuilt(
         ) from None
 
 
-def _texts_of(format: str, part: Rebuilt) -> Iterator[str]:
-    """Yield the values of a rebuilt part, and of the messages inside."""
-    yield values_of(format, part)
+def _shown(format: str, part: Rebuilt) -> Iterator[str]:
+    """Yield what a rebuilt part shows, and the messages inside."""
+    yield reader_of(format).shown(part.value)
     for inner, each in part.enclosed:
-        yield from _texts_of(inner, each)
+        yield from _shown(inner, each)
 
 
 def _place_of(error: Exception) -> str:
     """Return file and line of our own code or a library's that raised an error."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{Path(last.filename).name}:{last.lineno}"
-
-
-def text_of(format: str, part: Rebuilt) -> str:
-    """Return a rebuilt part as text.
-
-    Raises:
-        InvalidRecord: It is not in the character set that it declares.
-    """
-    if format == "hl7":
-        return "\r".join((*messages_of(part.value), ""))
-    return part.value.decode()
-
-
-def values_of(format: str, part: Rebuilt) -> str:
-    """Return a rebuilt part without the names that its format gives to places.
-
-    A patient may be called like an element.
-
-    Raises:
-        InvalidRecord: It is not in the character set that it declares.
-    """
-    text = text_of(format, part)
-    if format == "ccda":
-        # Elements part values, or words of a narrative: `Quell<content>wright`.
-        return _BETWEEN.join((_TAG.sub("", text), _TAG.sub(_values_of_tag, text)))
-    return (_SEGMENT if format == "hl7" else _PROPERTY).sub("", text)
-
-
-def _values_of_tag(tag: re.Match[str]) -> str:
-    return "\n".join(("", *_ATTRIBUTE_VALUE.findall(tag[0]), ""))
 
 
 def _same(document: Document) -> _Same:

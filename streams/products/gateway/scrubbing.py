@@ -29,7 +29,7 @@ from streams.model.patients.known_identifiers import PatientRecords
 from streams.pipeline.files.documents import FileNotes
 from streams.pipeline.publish import Ids, PatientValues, Pseudonyms, join_of
 from streams.pipeline.scrub.documents import NoteDocuments, documents_of
-from streams.pipeline.scrub.scrubbing import Texts, rebuilt, text_of
+from streams.pipeline.scrub.scrubbing import Texts, rebuilt
 
 from .settings import GatewaySettings
 from .tasks import ACCEPTED, JSON, NDJSON, Answer, Code, Counts, Kind, Refused, Task
@@ -263,7 +263,7 @@ class Scrubber:
         for each in notes:
             if isinstance(each, Refused):
                 raise each
-        return self._whole(task, CONTENT_TYPES[name].decode(), written, notes)
+        return self._whole(task, reader, CONTENT_TYPES[name].decode(), written, notes)
 
     def _reader(self, task: Task) -> tuple[str, Reader]:
         """Return the format of a message, and its reader.
@@ -320,6 +320,7 @@ class Scrubber:
     def _whole(
         self,
         task: Task,
+        reader: Reader,
         media_type: str,
         written: Sequence[_Written],
         notes: Iterable[_Result | Refused],
@@ -336,7 +337,7 @@ class Scrubber:
         value = {
             "messages": [
                 {
-                    "content": text_of(_FORMATS[task.kind], each.part),
+                    "content": reader.text(each.part.value),
                     **each.to_json(media_type),
                 }
                 for each in written
