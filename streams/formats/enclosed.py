@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from deid_core import ScrubbedDocument
 from streams.engine.errors import InvalidRecord
@@ -18,7 +18,7 @@ from streams.formats.enclosed_notes import (
     RebuiltEnclosed,
     Whose,
 )
-from streams.model.parts import FreeText, Part, Reader, Values
+from streams.model.parts import FreeText, OpenedPart, Part, Reader, Values
 from streams.model.patients.demographics import Demographics
 
 from .recognising import recognise
@@ -52,16 +52,14 @@ class EnclosedMessage:
     """A message inside of another one.
 
     Args:
-        part: All of it, opened.
-        reader: Of its format.
+        part: All of it.
+        opened: The part, opened.
         media_type: As it is written.
-        free_texts: Of the part.
     """
 
     part: Part
-    reader: Reader
+    opened: OpenedPart
     media_type: str
-    free_texts: Sequence[FreeText] = field(repr=False)
 
     @property
     def text(self) -> str:
@@ -70,13 +68,13 @@ class EnclosedMessage:
 
     def texts(self, note_type: str) -> Sequence[FreeText]:
         """Return the free texts; each has its own type of notes."""
-        return self.free_texts
+        return self.opened.texts
 
     def rebuilt(
         self, scrubbed: Sequence[ScrubbedDocument], values: Values
     ) -> RebuiltEnclosed:
         """Return the message without identifiers."""
-        rebuilt = self.reader.rebuilt(self.part.content, scrubbed, values)
+        rebuilt = self.opened.rebuilt(scrubbed, values)
         return RebuiltEnclosed(
             rebuilt.value, self.media_type, rebuilt, self.part.format
         )
@@ -110,12 +108,12 @@ class MessageOpener:
             # Several patients: whose it is can't be said.
             if len(parts) != 1 or not _may_be_same(of(), _whose(parts[0])):
                 raise Unreadable(UnreadableKind.OTHER_PATIENT)
-            texts = reader.texts(parts[0].content)
+            opened = reader.read(parts[0].content)
         except InvalidRecord as error:
             raise Unreadable(_kind_of(error)) from None
-        _require_plain([each.text for each in texts])
+        _require_plain([each.text for each in opened.texts])
         _require_plain([each.text for each in parts[0].notes])
-        return EnclosedMessage(parts[0], reader, written, texts)
+        return EnclosedMessage(parts[0], opened, written)
 
     def part(self, data: bytes, media_type: str, of: OfMessage) -> Part | None:
         """Return a document that is a message; None for any other, opened or not."""

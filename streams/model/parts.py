@@ -132,6 +132,27 @@ class Rebuilt:
     enclosed: Sequence[tuple[str, Rebuilt]] = ()
 
 
+class OpenedPart(Protocol):
+    """A part that is parsed, to be scrubbed and written back."""
+
+    @property
+    def texts(self) -> Sequence[FreeText]:
+        """The free texts, in the order that `rebuilt` takes them."""
+        ...
+
+    def rebuilt(self, scrubbed: Sequence[ScrubbedDocument], values: Values) -> Rebuilt:
+        """Return the part without identifiers; it can be rebuilt several times.
+
+        Args:
+            scrubbed: The free texts, scrubbed.
+            values: Of the patient.
+
+        Raises:
+            ValueError: The scrubbed texts are not those of the part.
+        """
+        ...
+
+
 class Reader(Protocol):
     """Reads and writes a format."""
 
@@ -144,19 +165,11 @@ class Reader(Protocol):
         """
         ...
 
-    def texts(self, content: str) -> Sequence[FreeText]:
-        """Return the free texts of a part, in the order that `rebuilt` takes them."""
-        ...
+    def read(self, content: str) -> OpenedPart:
+        """Return a part, opened.
 
-    def rebuilt(
-        self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
-    ) -> Rebuilt:
-        """Return the part without identifiers.
-
-        Args:
-            content: Of the part.
-            scrubbed: The free texts of `texts`, scrubbed.
-            values: Of the patient.
+        Raises:
+            InvalidRecord: It is no part of a message.
         """
         ...
 

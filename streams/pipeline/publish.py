@@ -178,11 +178,13 @@ class PatientValues:
         deidentifier: Replaces values in notes.
         document: Names the patient and the record, as for a note.
         pseudonyms: For identifiers.
+        are_compared: A value that a rule keeps is not written if it is of the record.
     """
 
     deidentifier: Deidentifier
     document: Document = field(repr=False)
     pseudonyms: Pseudonyms
+    are_compared: bool = False
 
     @property
     def ids(self) -> Ids:
@@ -211,5 +213,7 @@ class PatientValues:
         return self.pseudonyms.value(kind, value)
 
     def is_leak(self, written: str) -> bool:
-        """Return that it is none; `parts.rebuilt` compares where one leaked."""
-        return False
+        """Return whether a value of the record is in it; not if none is compared."""
+        return self.are_compared and bool(
+            self.deidentifier.leaked_beside(self.document, [written])
+        )

@@ -214,18 +214,19 @@ def _rebuild(
     deidentifier: Deidentifier, records: Records, part: Part, found: Figures
 ) -> None:
     document = replace(records.document(part.as_note("")), text="")
+    opened = HL7.read(part.content)
     scrubbed = [
         _scrub(
             deidentifier,
             replace(document, text=each.text, note_type=each.note_type),
             found,
         )
-        for each in HL7.texts(part.content)
+        for each in opened.texts
     ]
     if None in scrubbed:
         return
     values = PatientValues(deidentifier, document, Pseudonyms(KEY))
-    rebuilt = HL7.rebuilt(part.content, [each for each in scrubbed if each], values)
+    rebuilt = opened.rebuilt([each for each in scrubbed if each], values)
     [again] = messages_of(rebuilt.value)
     before, after = _components(part.content), _components(again)
     for place, kind in FIELDS.items():

@@ -132,7 +132,8 @@ def timed(part: Part, deidentifier: Deidentifier) -> tuple[Rebuilt, float]:
     known = known_identifiers(patient)
     key = patient.patient.key.decode()
     began = time.process_time()
-    texts = HL7.texts(part.content)
+    opened = HL7.read(part.content)
+    texts = opened.texts
     seconds = time.process_time() - began
     scrubbed = [
         deidentifier.deidentify(Document("", each.text, known, key, each.note_type))
@@ -140,7 +141,7 @@ def timed(part: Part, deidentifier: Deidentifier) -> tuple[Rebuilt, float]:
     ]
     values = PatientValues(deidentifier, Document("", "", known, key), Pseudonyms(KEY))
     began = time.process_time()
-    rebuilt = HL7.rebuilt(part.content, scrubbed, values)
+    rebuilt = opened.rebuilt(scrubbed, values)
     return rebuilt, seconds + time.process_time() - began
 
 

@@ -58,7 +58,7 @@ from streams.formats.documents import Unreadable, open_document
 from streams.formats.hl7.message import delimiters_of, unescape
 from streams.formats.readers import READERS, require_plain
 from streams.kafka.topics import NOTES, PATIENT_UPDATES, Topic
-from streams.model.parts import FreeText, Part, Reader, Rebuilt, Values
+from streams.model.parts import OpenedPart, Part, Rebuilt, Values
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.model.patients.updates import PatientUpdate
 from streams.pipeline.files.json_notes import for_topic
@@ -290,22 +290,23 @@ class _Checked:
         for part in parts:
             self._repr(part, "Part")
             note = part.as_note("part")
-            texts = reader.texts(part.content)
+            opened = reader.read(part.content)
+            texts = opened.texts
             for each in texts:
                 require_plain(each.text)
             scrubbed = [masked(each.text, given.markers) for each in texts]
-            rebuilt = reader.rebuilt(part.content, scrubbed, Hidden())
+            rebuilt = opened.rebuilt(scrubbed, Hidden())
             reader.text(rebuilt.value)
             self._repr((note, texts, rebuilt, *part.skipped), "Rebuilt")
             self._not_passed(rebuilt.value, "the rebuilt message", given.format)
             self._form(rebuilt)
             if given.index % REALLY_SCRUBBED == 0:
-                self._really(reader, part, texts)
+                self._really(opened, part)
         self._tally.count(given, "rebuilt")
 
-    def _really(self, reader: Reader, part: Part, texts: Sequence[FreeText]) -> None:
+    def _really(self, opened: OpenedPart, part: Part) -> None:
         """Scrub and rebuild a part as the service does."""
-        rebuilt, known = really_rebuilt(reader, part, texts)
+        rebuilt, known = really_rebuilt(opened, part)
         named = [each for each in self._given.markers if each in known]
         self._repr(rebuilt, "Rebuilt")
         # What is not in the record may be no identifier for the real scrubber.
@@ -366,9 +367,7 @@ class _Checked:
             self._tally.fault(self._given, "form", what)
 
 
-def really_rebuilt(
-    reader: Reader, part: Part, texts: Sequence[FreeText]
-) -> tuple[Rebuilt, str]:
+def really_rebuilt(opened: OpenedPart, part: Part) -> tuple[Rebuilt, str]:
     """Return a part as scrub rebuilds it, and the names and numbers of the patient."""
     system = deidentifier()
     record = part.updates[0]
@@ -376,14 +375,14 @@ def really_rebuilt(
     key = record.patient.key.decode()
     scrubbed = [
         system.deidentify(Document("", each.text, known, key, each.note_type))
-        for each in texts
+        for each in opened.texts
     ]
     values: Values = PatientValues(
         system, Document("", "", known, key), Pseudonyms(KEY)
     )
     names = (f"{each.family} {each.given}" for each in record.current.names)
     ids = (each.value for each in record.current.ids)
-    return reader.rebuilt(part.content, scrubbed, values), " ".join((*names, *ids))
+    return opened.rebuilt(scrubbed, values), " ".join((*names, *ids))
 
 
 def _whole(marker: str) -> re.Pattern[str]:

@@ -74,32 +74,16 @@ class CcdaReader:
             )
         ]
 
-    def texts(self, content: str) -> list[FreeText]:
-        """Return the free texts of a document; one that repeats is returned once.
-
-        Each narrative is one text.  The last ones hold all terms, each a line: a term
-        alone would be scrubbed as a note of one word.
-        """
-        return self._gathered(loads(content)).all()
-
-    def rebuilt(
-        self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
-    ) -> Rebuilt:
-        """Return the document without identifiers.
-
-        Raises:
-            ValueError: The scrubbed texts are not those of the document.
-        """
+    def read(self, content: str) -> _OpenedPart:
+        """Return a document, opened."""
         root = loads(content)
-        given = self._gathered(root).given(scrubbed)
-        writer = Writer(given, values, known_of(root))
-        written = writer.document(root)
-        return Rebuilt(
-            dumps(written),
-            dict(writer.removed),
-            dict(writer.unreadable),
-            tuple(writer.enclosed),
-        )
+
+        def open_(data: bytes, media_type: str) -> Enclosed:
+            return self.opener.open(data, media_type, lambda: self._whose(root))
+
+        part = _OpenedPart(root, known_of(root), Gathered(open_))
+        Writer(part.gathered, _Nothing(), part.known).document(root)
+        return part
 
     def text(self, value: bytes) -> str:
         """Return a rebuilt message as text."""
@@ -127,13 +111,34 @@ class CcdaReader:
         Writer(unread, _Nothing(), Known()).document(root)
         return unread.enclosed
 
-    def _gathered(self, root: etree._Element) -> Gathered:
-        def open_(data: bytes, media_type: str) -> Enclosed:
-            return self.opener.open(data, media_type, lambda: self._whose(root))
 
-        gathered = Gathered(open_)
-        Writer(gathered, _Nothing(), known_of(root)).document(root)
-        return gathered
+@dataclass(frozen=True, slots=True, repr=False)
+class _OpenedPart:
+    """A document, ready to be scrubbed and rebuilt."""
+
+    root: etree._Element
+    known: Known
+    gathered: Gathered
+
+    @property
+    def texts(self) -> list[FreeText]:
+        """The free texts; one that repeats is there once.
+
+        Each narrative is one text.  The last ones hold all terms, each a line: a term
+        alone would be scrubbed as a note of one word.
+        """
+        return self.gathered.all()
+
+    def rebuilt(self, scrubbed: Sequence[ScrubbedDocument], values: Values) -> Rebuilt:
+        """Return the document without identifiers."""
+        writer = Writer(self.gathered.given(scrubbed), values, self.known)
+        written = writer.document(self.root)
+        return Rebuilt(
+            dumps(written),
+            dict(writer.removed),
+            dict(writer.unreadable),
+            tuple(writer.enclosed),
+        )
 
 
 def _values_of_tag(tag: re.Match[str]) -> str:

@@ -28,7 +28,7 @@ from .demographics import demographics_of, linked_ids
 from .json_text import dumps, loads
 from .notes import notes_of
 from .patients import Entry, Group, entries_of, known_of, split
-from .writer import Writer
+from .writer import Known, Writer
 
 FORMAT = "fhir"
 AUTHORITY = "FHIR"
@@ -80,32 +80,17 @@ class FhirReader:
                 )
         return parts
 
-    def texts(self, content: str) -> list[FreeText]:
-        """Return the free texts of a part; one that repeats is returned once.
-
-        Short ones are lines of one text: alone, `White` would read as a name.
-        """
-        return self._gathered(loads(content)).all()
-
-    def rebuilt(
-        self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
-    ) -> Rebuilt:
-        """Return the part without identifiers.
-
-        Raises:
-            ValueError: The scrubbed texts are not those of the part.
-        """
+    def read(self, content: str) -> _OpenedPart:
+        """Return a part of a message, opened."""
         message = loads(content)
         entries = entries_of(message)
-        given = self._gathered(message).given(scrubbed)
-        writer = Writer(given, values, known_of(entries))
-        written = writer.resource(message)
-        return Rebuilt(
-            dumps(written),
-            dict(writer.removed),
-            dict(writer.unreadable),
-            tuple(writer.enclosed),
-        )
+
+        def open_(data: bytes, media_type: str) -> Enclosed:
+            return self.opener.open(data, media_type, lambda: self._whose(entries))
+
+        part = _OpenedPart(message, known_of(entries), Gathered(open_))
+        Writer(part.gathered, _Nothing(), part.known).resource(message)
+        return part
 
     def text(self, value: bytes) -> str:
         """Return a rebuilt message as text."""
@@ -114,16 +99,6 @@ class FhirReader:
     def shown(self, value: bytes) -> str:
         """Return a rebuilt message without the names of its properties."""
         return _PROPERTY.sub("", self.text(value))
-
-    def _gathered(self, message: dict[str, Any]) -> Gathered:
-        entries = entries_of(message)
-
-        def open_(data: bytes, media_type: str) -> Enclosed:
-            return self.opener.open(data, media_type, lambda: self._whose(entries))
-
-        gathered = Gathered(open_)
-        Writer(gathered, _Nothing(), known_of(entries)).resource(message)
-        return gathered
 
     def _whose(self, entries: Sequence[Entry]) -> Whose:
         """Return the patient of the entries of a part."""
@@ -167,6 +142,34 @@ class FhirReader:
             updates=records_of(keys, sent_at, current, former),
             notes=tuple(notes),
             skipped=skipped_with(Counter(skipped) + unopened, unread.enclosed),
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _OpenedPart:
+    """A part, ready to be scrubbed and rebuilt."""
+
+    message: dict[str, Any]
+    known: Known
+    gathered: Gathered
+
+    @property
+    def texts(self) -> list[FreeText]:
+        """The free texts; one that repeats is there once.
+
+        Short ones are lines of one text: alone, `White` would read as a name.
+        """
+        return self.gathered.all()
+
+    def rebuilt(self, scrubbed: Sequence[ScrubbedDocument], values: Values) -> Rebuilt:
+        """Return the part without identifiers."""
+        writer = Writer(self.gathered.given(scrubbed), values, self.known)
+        written = writer.resource(self.message)
+        return Rebuilt(
+            dumps(written),
+            dict(writer.removed),
+            dict(writer.unreadable),
+            tuple(writer.enclosed),
         )
 
 

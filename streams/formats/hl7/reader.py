@@ -93,17 +93,36 @@ def every(_message: str, _ordinal: int) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+@dataclass(frozen=True, slots=True, repr=False)
+class _OpenedPart:
     """A part, ready to be scrubbed and rebuilt."""
 
+    content: str
     frame: Frame
-    rows: Sequence[Row] = field(repr=False)
-    texts: FreeTexts = field(repr=False)
+    rows: Sequence[Row]
+    free_texts: FreeTexts
+
+    @property
+    def texts(self) -> Sequence[FreeText]:
+        """The notes, then the texts of other fields."""
+        return self.free_texts.texts
+
+    def rebuilt(self, scrubbed: Sequence[ScrubbedDocument], values: Values) -> Rebuilt:
+        """Return the part without identifiers, in its character set."""
+        done = Scrubbed(self.free_texts, scrubbed, self.frame.delimiters)
+        rebuilder = Rebuilder(self.frame, done, values)
+        lines = [rebuilder.line(row) for row in self.rows]
+        text = "".join(f"{each}\r" for each in lines if each is not None)
+        return Rebuilt(
+            encoded(text, like=self.content),
+            dict(rebuilder.removed),
+            dict(rebuilder.unreadable),
+            tuple(rebuilder.enclosed),
+        )
 
 
 class Hl7Reader:
-    """Reads and rebuilds HL7 v2 messages; see `events.parts.Reader`.
+    """Reads and rebuilds HL7 v2 messages; see `streams.model.parts.Reader`.
 
     Args:
         rules: Of all fields.
@@ -138,33 +157,39 @@ class Hl7Reader:
             for part in self._parts(text, ordinal)
         ]
 
-    def texts(self, content: str) -> Sequence[FreeText]:
-        """Return the notes of a part, then the texts of its other fields.
+    def read(self, content: str) -> _OpenedPart:
+        """Return a part of a message, opened.
 
         Raises:
-            InvalidRecord: It is no part of a message.
+            InvalidRecord: It is none.
         """
-        return self._content(content).texts.texts
-
-    def rebuilt(
-        self, content: str, scrubbed: Sequence[ScrubbedDocument], values: Values
-    ) -> Rebuilt:
-        """Return the part without identifiers, in its character set.
-
-        Raises:
-            InvalidRecord: It is no part of a message.
-        """
-        part = self._content(content)
-        done = Scrubbed(part.texts, scrubbed, part.frame.delimiters)
-        rebuilder = Rebuilder(part.frame, done, values)
-        lines = [rebuilder.line(row) for row in part.rows]
-        text = "".join(f"{each}\r" for each in lines if each is not None)
-        return Rebuilt(
-            encoded(text, like=content),
-            dict(rebuilder.removed),
-            dict(rebuilder.unreadable),
-            tuple(rebuilder.enclosed),
+        message = _Message.of(content, self._parse)
+        group = message.groups[0]
+        delimiters = delimiters_of(content)
+        checks = Checks(self._rules.codes, delimiters, group.demographics)
+        fields = self._rules.of(message.msh.value(12))
+        frame = Frame(
+            self._rules, fields, delimiters, checks, self._opener, lambda: _whose(group)
         )
+        rows = list(rows_of(content, delimiters))
+        texts = FreeTexts()
+        found = message.narrative(group, "")
+        for note, passages in zip(found.notes, found.passages, strict=True):
+            texts.add(
+                note.text,
+                note.note_type,
+                (
+                    (
+                        (each.line, each.number, each.repetition, *WHOLE),
+                        each.start,
+                        each.length,
+                    )
+                    for each in passages
+                ),
+            )
+        add_texts(rows, frame, texts)
+        texts.close()
+        return _OpenedPart(content, frame, rows, texts)
 
     def text(self, value: bytes) -> str:
         """Return a rebuilt message as text."""
@@ -206,35 +231,6 @@ class Hl7Reader:
             return []
         rows = rows_of(content, marks)
         return [*enclosed_in(rows, marks, self._opener, lambda: _whose(group))]
-
-    def _content(self, content: str) -> _Content:
-        message = _Message.of(content, self._parse)
-        group = message.groups[0]
-        delimiters = delimiters_of(content)
-        checks = Checks(self._rules.codes, delimiters, group.demographics)
-        fields = self._rules.of(message.msh.value(12))
-        frame = Frame(
-            self._rules, fields, delimiters, checks, self._opener, lambda: _whose(group)
-        )
-        rows = list(rows_of(content, delimiters))
-        texts = FreeTexts()
-        found = message.narrative(group, "")
-        for note, passages in zip(found.notes, found.passages, strict=True):
-            texts.add(
-                note.text,
-                note.note_type,
-                (
-                    (
-                        (each.line, each.number, each.repetition, *WHOLE),
-                        each.start,
-                        each.length,
-                    )
-                    for each in passages
-                ),
-            )
-        add_texts(rows, frame, texts)
-        texts.close()
-        return _Content(frame, rows, texts)
 
 
 def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:

@@ -35,7 +35,7 @@ from streams.pipeline.publish import (
     annotations_json,
     published,
 )
-from streams.pipeline.scrub.documents import documents_of
+from streams.pipeline.scrub.documents import part_documents_of
 from streams.pipeline.scrub.scrubbing import code_of, rebuilt
 
 from .batches import Piece, pieces_in
@@ -356,15 +356,9 @@ class _File:
         self._notes.update(part.updates)
         note = part.as_note(place)
         known = self._notes.known(note.patient, note.demographics)
-        documents = documents_of(note, known, reader)
-        result = rebuilt(
-            self._rewriter.deidentifier,
-            self._values(documents.document),
-            note,
-            documents.document,
-            self._scrubbed(documents.texts),
-            reader,
-        )
+        documents = part_documents_of(note, known, reader)
+        values = self._values(documents.document)
+        result = rebuilt(values, documents, self._scrubbed(documents.texts))
         self._tally.removed.update(result.removed)
         self._tally.unreadable.update(result.unreadable)
         return result.value

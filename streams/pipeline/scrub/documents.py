@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from deid_core import Document, KnownIdentifiers
 from streams.formats.readers import reader_of, require_plain
 from streams.model.notes import ClinicalNote
-from streams.model.parts import Reader
+from streams.model.parts import OpenedPart, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,36 +26,62 @@ class NoteDocuments:
     texts: tuple[Document, ...] = field(repr=False)
 
 
-def documents_of(
-    note: ClinicalNote, known: KnownIdentifiers, reader: Reader | None = None
-) -> NoteDocuments:
+@dataclass(frozen=True, slots=True)
+class PartDocuments(NoteDocuments):
+    """A part of a message as documents.
+
+    Args:
+        part: The part, which is rebuilt from them.
+        format: Of the part.
+    """
+
+    part: OpenedPart = field(repr=False)
+    format: str
+
+
+def documents_of(note: ClinicalNote, known: KnownIdentifiers) -> NoteDocuments:
     """Return a note, or part of a message, as documents.
 
     Args:
         note: The note or part.
         known: Everything that is known of its patient.
-        reader: Of the part; without, the one of its format.
 
     Raises:
         InvalidRecord: The part can't be read, or a text of it holds a document.
     """
-    patient = note.patient.key.decode()
-    document = Document(note.note_id, note.text, known, patient, note.note_type)
-    if not note.format:
-        return NoteDocuments(document, (document,))
-    document = replace(document, text="")
-    texts = (reader or reader_of(note.format)).texts(note.text)
+    if note.format:
+        return part_documents_of(note, known, reader_of(note.format))
+    document = _document_of(note, known, note.text)
+    return NoteDocuments(document, (document,))
+
+
+def part_documents_of(
+    note: ClinicalNote, known: KnownIdentifiers, reader: Reader
+) -> PartDocuments:
+    """Return a part of a message as documents; see `documents_of`.
+
+    Args:
+        note: The part.
+        known: Everything that is known of its patient.
+        reader: Of its format.
+    """
+    document = _document_of(note, known, "")
+    part = reader.read(note.text)
+    texts = part.texts
     for each in texts:
         require_plain(each.text)
-    return NoteDocuments(
-        document,
-        tuple(
-            replace(
-                document,
-                text=each.text,
-                note_type=each.note_type,
-                is_vocabulary=each.is_vocabulary,
-            )
-            for each in texts
-        ),
+    documents = (
+        replace(
+            document,
+            text=each.text,
+            note_type=each.note_type,
+            is_vocabulary=each.is_vocabulary,
+        )
+        for each in texts
     )
+    return PartDocuments(document, tuple(documents), part, note.format)
+
+
+def _document_of(note: ClinicalNote, known: KnownIdentifiers, text: str) -> Document:
+    patient = note.patient.key.decode()
+    return Document(note.note_id, text, known, patient, note.note_type)

@@ -29,7 +29,7 @@ from streams.model.patients.demographics import TYPES, Demographics, PatientReco
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.model.patients.updates import PatientUpdate, fold
 
-from .documents import documents_of
+from .documents import NoteDocuments, documents_of
 
 if TYPE_CHECKING:
     from streams.engine.settings import UnknownPatient
@@ -45,21 +45,23 @@ class Joined:
     Args:
         record: The input record.
         note: Its note.
-        document: The note's text and the patient's identifiers.
+        documents: What is to be scrubbed, with the patient's identifiers.
         is_known: Whether the table holds a name of the patient.
         policy: What is done with the note if no name of the patient is known.
         released: Why it was released, if it was held.
-        documents: What is to be scrubbed: the note, or the free texts of a part of a
-            message.
     """
 
     record: Record
     note: ClinicalNote = field(repr=False)
-    document: Document = field(repr=False)
+    documents: NoteDocuments
     is_known: bool
     policy: UnknownPatient = "scrub"
     released: Release | None = None
-    documents: tuple[Document, ...] = field(repr=False, default=())
+
+    @property
+    def document(self) -> Document:
+        """The document that names the patient and the record."""
+        return self.documents.document
 
 
 class PatientJoin:
@@ -115,9 +117,9 @@ class PatientJoin:
         row = self._row(record.partition.index, key)
         with _refused():
             known = _known(row, note.demographics)
-        found = documents_of(note, known)
+        documents = documents_of(note, known)
         is_known = row is not None and bool(row.known.patient_names)
-        return Joined(record, note, found.document, is_known, documents=found.texts)
+        return Joined(record, note, documents, is_known)
 
     def is_named(self, partition: int, key: bytes) -> bool:
         """Return whether the table holds a name of the patient."""

@@ -1,7 +1,7 @@
 """The texts of notes and messages de-identified, and messages rebuilt and checked.
 
-Scrub and `phistream rescrub` use it all; files and the gateway have a record without
-topics, and begin with its texts.
+Scrub and `phistream rescrub` use all of it; files and the gateway the texts and
+`rebuilt`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from deid_core import (
     Deidentifier,
     DeidError,
     DetectorFailed,
     Document,
-    Label,
     OtherLanguage,
     ResidueFound,
     ScrubbedDocument,
@@ -27,15 +26,17 @@ from streams.engine.errors import InvalidRecord
 from streams.engine.observer import Entered, Step, unobserved
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Record
-from streams.engine.runner import Outcome
 from streams.formats.readers import reader_of
-from streams.model.notes import ClinicalNote
 from streams.model.outputs import received_ms
-from streams.model.parts import Reader, Rebuilt, Values
+from streams.model.parts import OpenedPart, Rebuilt, Values
 from streams.pipeline.publish import PatientValues
 
+from .documents import PartDocuments
 from .join import Joined
 from .outputs import ScrubOutputs
+
+if TYPE_CHECKING:
+    from streams.engine.runner import Outcome
 
 _Other = TypeVar("_Other")
 Result = ScrubbedDocument | DeidError
@@ -75,7 +76,7 @@ class NoteScrubber:
             key_id = self._key_id(each.record)
             if key_id not in texts:
                 texts[key_id] = Texts(self._systems[key_id])
-            texts[key_id].add(each.documents)
+            texts[key_id].add(each.documents.texts)
         if joined:
             self._entered(Step.DETECT, [each.record for each in joined])
         for of_key in texts.values():
@@ -94,12 +95,10 @@ class NoteScrubber:
     def _outcome(self, joined: Joined, texts: Texts) -> Outcome:
         self._entered(Step.ENCODE, (joined.record,))
         try:
-            scrubbed = texts.of(joined.documents)
-            values, note = self._values(joined), joined.note
-            if note.format:
-                part = rebuilt(
-                    values.deidentifier, values, note, joined.document, scrubbed
-                )
+            documents, values = joined.documents, self._values(joined)
+            scrubbed = texts.of(documents.texts)
+            if isinstance(documents, PartDocuments):
+                part = rebuilt(values, documents, scrubbed)
                 return self._outputs.of_message(joined, part, scrubbed, self._now())
             [text] = scrubbed
             return self._outputs.of(joined, text, values, self._now())
@@ -175,12 +174,9 @@ class Texts:
 
 
 def rebuilt(
-    deidentifier: Deidentifier,
-    values: Values,
-    note: ClinicalNote,
-    document: Document,
+    values: PatientValues,
+    documents: PartDocuments,
     scrubbed: Sequence[ScrubbedDocument],
-    reader: Reader | None = None,
 ) -> Rebuilt:
     """Return a part of a message, rebuilt from its scrubbed texts and checked.
 
@@ -188,21 +184,17 @@ def rebuilt(
     rebuilt once more without such values.
 
     Args:
-        deidentifier: Has scrubbed the texts.
-        values: Of the patient.
-        note: The part.
-        document: Names the patient and the record.
-        scrubbed: The part's texts, in their order.
-        reader: Of the part; without, the one of its format.
+        values: Of its patient.
+        documents: Of the part.
+        scrubbed: Its texts, in their order.
 
     Raises:
         InvalidRecord: It can't be rebuilt, or a value of the record leaked.
     """
-    reader = reader or reader_of(note.format)
-    for each in (values, _Compared(values, deidentifier, document)):
-        result = _rebuilt(reader, note, scrubbed, each)
-        shown = [*_shown(note.format, result)]
-        if not deidentifier.leaked_beside(document, shown):
+    for each in (values, replace(values, are_compared=True)):
+        result = _rebuilt(documents.part, scrubbed, each)
+        shown = [*_shown(documents.format, result)]
+        if not values.deidentifier.leaked_beside(values.document, shown):
             return result
     raise InvalidRecord(
         ReasonCode.RESIDUE,
@@ -210,35 +202,11 @@ def rebuilt(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """Values, each of which is compared with the record before it is written."""
-
-    _values: Values
-    _deidentifier: Deidentifier
-    _document: Document = field(repr=False)
-
-    def replaced(self, label: Label, value: str) -> str:
-        return self._values.replaced(label, value)
-
-    def day(self, day: str) -> str:
-        return self._values.day(day)
-
-    def pseudonym(self, kind: str, value: str) -> str:
-        return self._values.pseudonym(kind, value)
-
-    def is_leak(self, written: str) -> bool:
-        return bool(self._deidentifier.leaked_beside(self._document, [written]))
-
-
 def _rebuilt(
-    reader: Reader,
-    note: ClinicalNote,
-    scrubbed: Sequence[ScrubbedDocument],
-    values: Values,
+    part: OpenedPart, scrubbed: Sequence[ScrubbedDocument], values: Values
 ) -> Rebuilt:
     try:
-        return reader.rebuilt(note.text, scrubbed, values)
+        return part.rebuilt(scrubbed, values)
     except (InvalidRecord, ModuleNotFoundError):
         raise
     except Exception as error:

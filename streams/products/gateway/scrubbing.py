@@ -28,7 +28,11 @@ from streams.model.parts import Part, Reader, Rebuilt
 from streams.model.patients.known_identifiers import PatientRecords
 from streams.pipeline.files.documents import FileNotes
 from streams.pipeline.publish import Ids, PatientValues, Pseudonyms, join_of
-from streams.pipeline.scrub.documents import NoteDocuments, documents_of
+from streams.pipeline.scrub.documents import (
+    PartDocuments,
+    documents_of,
+    part_documents_of,
+)
 from streams.pipeline.scrub.scrubbing import Texts, rebuilt
 
 from .settings import GatewaySettings
@@ -258,7 +262,7 @@ class Scrubber:
             texts.add(part.documents.texts)
             texts.add(part.notes)
         texts.scrub()
-        written = [self._written(part, reader, texts) for part in parts]
+        written = [self._written(part, texts) for part in parts]
         notes = [self._result(each, texts) for part in parts for each in part.notes]
         for each in notes:
             if isinstance(each, Refused):
@@ -297,7 +301,7 @@ class Scrubber:
         for number, part in enumerate(parts):
             note = part.as_note(str(number))
             known = patients.known(note.patient, note.demographics)
-            documents = documents_of(note, known, reader)
+            documents = part_documents_of(note, known, reader)
             notes = [
                 documents_of(each, known).document
                 for each in part.notes
@@ -309,12 +313,11 @@ class Scrubber:
                 )
             yield _JoinedPart(part, documents, tuple(notes))
 
-    def _written(self, joined: _JoinedPart, reader: Reader, texts: Texts) -> _Written:
+    def _written(self, joined: _JoinedPart, texts: Texts) -> _Written:
         document = joined.documents.document
         scrubbed = texts.of(joined.documents.texts)
         values = PatientValues(self._deidentifier, document, self._pseudonyms)
-        note = joined.part.as_note("")
-        part = rebuilt(self._deidentifier, values, note, document, scrubbed, reader)
+        part = rebuilt(values, joined.documents, scrubbed)
         return _Written(part, self._common(document), _counts_of(document, scrubbed))
 
     def _whole(
@@ -393,7 +396,7 @@ class _JoinedPart:
     """A part of a message, with the documents that are scrubbed for it."""
 
     part: Part
-    documents: NoteDocuments
+    documents: PartDocuments
     notes: tuple[Document, ...] = field(repr=False)
 
 

@@ -13,7 +13,7 @@ from deid_core import Document, KnownIdentifiers, PersonName
 from streams.formats.readers import READERS
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.pipeline.publish import PatientValues, Pseudonyms
-from streams.pipeline.scrub.documents import documents_of
+from streams.pipeline.scrub.documents import part_documents_of
 from streams.pipeline.scrub.scrubbing import Texts, rebuilt
 from tests.streams.formats.ccda.bodies import unstructured
 from tests.streams.formats.ccda.markers import Markers
@@ -67,14 +67,13 @@ def rebuild(format, value, known=None):
     [part] = reader.parts(value)
     known = known or known_identifiers(*part.updates)
     note = part.as_note("1")
-    documents = documents_of(note, known, reader)
+    documents = part_documents_of(note, known, reader)
     system = deidentifier()
     texts = Texts(system)
     texts.add(documents.texts)
     texts.scrub()
     values = PatientValues(system, documents.document, Pseudonyms(b"0" * 32))
-    scrubbed = texts.of(documents.texts)
-    return rebuilt(system, values, note, documents.document, scrubbed, reader)
+    return rebuilt(values, documents, texts.of(documents.texts))
 
 
 def observed(done):
@@ -315,13 +314,14 @@ def test_a_value_of_the_record_in_a_document_inside_is_removed_alone():
 def test_documents_inside_are_looked_at_as_those_around_them(monkeypatch):
     reader = READERS["hl7"]
     [part] = reader.parts(message(CCD))
-    texts = reader.texts(part.content)
+    opened = reader.read(part.content)
     system = deidentifier()
-    nobody = system.deidentify_batch([Document("1", each.text) for each in texts])
+    given = [Document("1", each.text) for each in opened.texts]
+    nobody = system.deidentify_batch(given)
     document = Document("1", "", known_identifiers(*part.updates), "p")
     values = PatientValues(system, document, Pseudonyms(b"0" * 32))
 
-    done = reader.rebuilt(part.content, nobody, values)
+    done = opened.rebuilt(nobody, values)
 
     assert [format for format, _ in done.enclosed] == ["ccda"]
     [(_, inner)] = done.enclosed

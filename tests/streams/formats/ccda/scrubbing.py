@@ -47,9 +47,10 @@ def rebuilt(
     record = of.updates[0]
     known = known or known_identifiers(record)
     patient = record.patient.key.decode()
+    opened = READER.read(of.content)
     documents = [
         Document(str(number), each.text, known, patient, each.note_type)
-        for number, each in enumerate(READER.texts(of.content))
+        for number, each in enumerate(opened.texts)
     ]
     document = Document("values", "", known, patient)
     values = PatientValues(system, document, Pseudonyms(KEY))
@@ -57,7 +58,7 @@ def rebuilt(
     for each in scrubbed:
         if isinstance(each, Exception):
             raise each
-    return READER.rebuilt(of.content, scrubbed, values)
+    return opened.rebuilt(scrubbed, values)
 
 
 def scrubbed(value: bytes, policy: str = "surrogate") -> etree._Element:

@@ -129,7 +129,7 @@ def test_the_deepest_document_that_is_read_can_be_written():
 
     refused(nested(MAX_DEPTH - above + 1))
     [part] = READER.parts(nested(MAX_DEPTH - above))
-    assert any("Hello" in each.text for each in READER.texts(part.content))
+    assert any("Hello" in each.text for each in READER.read(part.content).texts)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
@@ -193,4 +193,4 @@ def _read_or_refused(value: bytes) -> None:
     except InvalidRecord:
         return
     for part in parts:
-        assert all(each.text for each in READER.texts(part.content))
+        assert all(each.text for each in READER.read(part.content).texts)

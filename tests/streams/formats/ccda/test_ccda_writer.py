@@ -305,7 +305,7 @@ def test_elements_keep_no_text_of_their_own():
 
 def test_texts_of_another_document_are_refused():
     with pytest.raises(ValueError, match="shorter"):
-        READER.rebuilt(part(sample("ccd")).content, [], _NoValues())
+        READER.read(part(sample("ccd")).content).rebuilt([], _NoValues())
 
 
 class _NoValues:

@@ -66,6 +66,7 @@ def rebuilt(
     record = part.updates[0]
     known = known or known_identifiers(record)
     patient = record.patient.key.decode()
+    opened = READER.read(part.content)
     documents = [
         Document(
             str(number),
@@ -75,7 +76,7 @@ def rebuilt(
             each.note_type,
             is_vocabulary=each.is_vocabulary,
         )
-        for number, each in enumerate(READER.texts(part.content))
+        for number, each in enumerate(opened.texts)
     ]
     document = Document("values", "", known, patient)
     values = PatientValues(system, document, Pseudonyms(KEY))
@@ -83,7 +84,7 @@ def rebuilt(
     for each in scrubbed:
         if isinstance(each, Exception):
             raise each
-    return READER.rebuilt(part.content, scrubbed, values)
+    return opened.rebuilt(scrubbed, values)
 
 
 def scrubbed(message: Any, policy: str = "surrogate") -> dict[str, Any]:

@@ -74,9 +74,9 @@ def written(value: bytes) -> str:
                 keeps_schema(PATIENT_UPDATES, PatientUpdate(update).to_json())
             for note in (*part.notes, part.as_note("part")):
                 keeps_schema(NOTES, note.to_json())
-            texts = READER.texts(part.content)
-            scrubbed = [hidden(each.text) for each in texts]
-            rebuilt = READER.rebuilt(part.content, scrubbed, Hidden())
+            opened = READER.read(part.content)
+            scrubbed = [hidden(each.text) for each in opened.texts]
+            rebuilt = opened.rebuilt(scrubbed, Hidden())
             assert orjson.loads(rebuilt.value)["resourceType"]
             shown += [rebuilt.value.decode(), repr(rebuilt), repr(part)]
             shown += [*rebuilt.removed, *rebuilt.unreadable, *part.skipped]

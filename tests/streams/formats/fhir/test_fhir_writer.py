@@ -393,7 +393,7 @@ def test_terms_are_scrubbed_together_and_once():
 
 def parts_texts(message: dict) -> list:
     [part] = parts(message)
-    return READER.texts(part.content)
+    return READER.read(part.content).texts
 
 
 @pytest.mark.parametrize("numbers", [0, 1, 9])
@@ -402,7 +402,7 @@ def test_other_texts_than_those_of_the_part_are_refused(numbers):
     done = deidentifier().deidentify(Document("x", "of another part"))
 
     with pytest.raises(ValueError, match=r"zip|another text"):
-        READER.rebuilt(part.content, [done] * numbers, NOBODY)
+        READER.read(part.content).rebuilt([done] * numbers, NOBODY)
 
 
 @pytest.mark.parametrize(

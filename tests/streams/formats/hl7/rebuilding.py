@@ -62,9 +62,9 @@ def covered(text, written="[X]"):
 def rebuilt(value, values=None, scrub=kept, reader=HL7):
     """Return what the only part of a message becomes."""
     [part] = reader.parts(value)
-    texts = reader.texts(part.content)
-    scrubbed = [scrub(each.text) for each in texts]
-    return reader.rebuilt(part.content, scrubbed, values or Invented())
+    opened = reader.read(part.content)
+    scrubbed = [scrub(each.text) for each in opened.texts]
+    return opened.rebuilt(scrubbed, values or Invented())
 
 
 def lines(done):
@@ -92,11 +92,12 @@ def deidentified(value, policy="surrogate"):
     for part in HL7.parts(value):
         known = known_identifiers(part.updates[0])
         key = part.updates[0].patient.key.decode()
+        opened = HL7.read(part.content)
         scrubbed = [
             system.deidentify(Document("", each.text, known, key, each.note_type))
-            for each in HL7.texts(part.content)
+            for each in opened.texts
         ]
         document = Document("", "", known, key)
         values = PatientValues(system, document, Pseudonyms(KEY))
-        found.append((HL7.rebuilt(part.content, scrubbed, values), scrubbed))
+        found.append((opened.rebuilt(scrubbed, values), scrubbed))
     return found

@@ -101,7 +101,7 @@ def test_every_note_of_a_generated_ward_is_the_text_of_its_part():
         except InvalidRecord:
             continue
         for part in parts:
-            texts = HL7.texts(part.content)
+            texts = HL7.read(part.content).texts
             count = len(part.notes)
             assert [each.text for each in part.notes] == [
                 each.text for each in texts[:count]
@@ -195,9 +195,9 @@ def test_texts_in_which_nothing_is_found_are_kept_byte_for_byte(segments):
     part = part_of(segments)
     if part is None:
         return
-    scrubbed = [kept(each.text) for each in HL7.texts(part.content)]
+    scrubbed = [kept(each.text) for each in HL7.read(part.content).texts]
 
-    found = HL7.rebuilt(part.content, scrubbed, Same()).value.decode()
+    found = HL7.read(part.content).rebuilt(scrubbed, Same()).value.decode()
 
     # A bare line end would end the segment for other readers.
     assert part.content.replace("\n", "\\.br\\") + "\r" == found
@@ -209,10 +209,10 @@ def test_a_rebuilt_message_reads_as_the_scrubbed_note(segments, data):
     part = part_of(segments)
     if part is None or not part.notes:
         return
-    [text, *others] = [each.text for each in HL7.texts(part.content)]
+    [text, *others] = [each.text for each in HL7.read(part.content).texts]
     scrubbed = data.draw(replacements(text))
 
-    found = HL7.rebuilt(part.content, [scrubbed, *map(kept, others)], Same())
+    found = HL7.read(part.content).rebuilt([scrubbed, *map(kept, others)], Same())
 
     [again] = HL7.parts(found.value)
     # The end of the last text is stripped when a message is read.

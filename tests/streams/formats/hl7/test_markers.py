@@ -138,7 +138,7 @@ def test_the_markers_are_found_where_something_passes_them():
 def test_the_delimiters_of_another_header_are_removed():
     content = "MSH|^~\\&|||||||ORU^R01|C1|P|2.5\rPID|||4711\rBHS|Edith"
 
-    found = HL7.rebuilt(content, [], Same())
+    found = HL7.read(content).rebuilt([], Same())
 
     assert b"Edith" not in found.value
     assert found.removed == {"BHS-2": 1}
@@ -255,11 +255,13 @@ def test_any_message_is_rebuilt_or_refused(rows):
     except InvalidRecord:
         return
     for part in parts:
-        texts = HL7.texts(part.content)
+        texts = HL7.read(part.content).texts
         assert [note.text for note in part.notes] == [
             each.text for each in texts[: len(part.notes)]
         ]
-        done = HL7.rebuilt(part.content, [covered(each.text) for each in texts], Same())
+        done = HL7.read(part.content).rebuilt(
+            [covered(each.text) for each in texts], Same()
+        )
         assert len(HL7.parts(done.value)) == 1
 
 

@@ -304,7 +304,7 @@ def test_documents_are_free_texts_before_the_terms():
     value = message(f"OBX|1|ED|1^Report^L||^TEXT^^Base64^{encoded('one')}~^TEXT^^A^two")
     [part] = HL7.parts(value)
 
-    texts = HL7.texts(part.content)
+    texts = HL7.read(part.content).texts
 
     assert [each.text for each in texts] == ["one", "two", "Report"]
 
@@ -499,7 +499,7 @@ def test_a_note_over_several_segments_is_scrubbed_as_one_and_split_again():
     )
     [part] = HL7.parts(value)
     [note] = part.notes
-    texts = HL7.texts(part.content)
+    texts = HL7.read(part.content).texts
 
     assert (note.text, note.note_type) == (texts[0].text, texts[0].note_type)
     assert note.text == (
@@ -510,7 +510,7 @@ def test_a_note_over_several_segments_is_scrubbed_as_one_and_split_again():
     start, name = note.text.index("by\n"), note.text.index("Edith\n")
     done = replaced(note.text, [(start, start + 9, "A"), (name, name + 13, "B\nC")])
     rest = [kept(each.text) for each in texts[1:]]
-    found = HL7.rebuilt(part.content, [done, *rest], Invented()).value.decode()
+    found = HL7.read(part.content).rebuilt([done, *rest], Invented()).value.decode()
 
     assert "||Seen A~\\H\\twice\\N\\ \\T\\ more\r" in found
     assert "NTE|1||for B C~\r" in found
@@ -522,9 +522,9 @@ def test_a_replacement_that_begins_in_a_heading_is_written_in_the_value():
     [part] = HL7.parts(value)
     text = part.notes[0].text
     done = replaced(text, [(5, len(text) - 5, "X")])
-    others = [kept(each.text) for each in HL7.texts(part.content)[1:]]
+    others = [kept(each.text) for each in HL7.read(part.content).texts[1:]]
 
-    found = HL7.rebuilt(part.content, [done, *others], Invented())
+    found = HL7.read(part.content).rebuilt([done, *others], Invented())
 
     assert lines(found)["OBX"].split("|")[5] == "X here"
 
@@ -538,7 +538,7 @@ def test_other_texts_are_free_texts_of_their_own_and_terms_are_one():
         )
     )
 
-    assert [each.text for each in HL7.texts(part.content)] == [
+    assert [each.text for each in HL7.read(part.content).texts] == [
         "Edith fainted",
         "hives\nrash",
         "Blood count\nNuts\nEdith",
@@ -578,7 +578,7 @@ def test_what_is_left_of_a_sequence_is_written_anew():
     start = text.index("it")
     done = replaced(text, [(start, start + 3, "&"), (start + 7, start + 9, "|")])
 
-    found = HL7.rebuilt(part.content, [done], Invented())
+    found = HL7.read(part.content).rebuilt([done], Invented())
 
     assert r"see Ed\T\ and\F\\.br\x" in lines(found)["OBX"]
 
@@ -588,7 +588,7 @@ def test_texts_of_another_message_are_refused():
 
     for wrong in ([], [kept("another")], [kept("one"), kept("two")]):
         with pytest.raises(ValueError, match="text"):
-            HL7.rebuilt(part.content, wrong, Invented())
+            HL7.read(part.content).rebuilt(wrong, Invented())
 
 
 def test_many_texts_take_no_long_time():
@@ -626,7 +626,7 @@ def test_a_message_of_two_patients_has_a_part_for_each():
     assert names(second.content) == ["MSH", "EVN", "PID", "NTE"]
     for part in (first, second):
         assert [note.text for note in part.notes] == [
-            each.text for each in HL7.texts(part.content)
+            each.text for each in HL7.read(part.content).texts
         ]
     assert first.format == "hl7"
     assert [len(part.updates[0].merged) + 1 for part in (first, second)] == [2, 2]

@@ -14,6 +14,7 @@ from streams.kafka.topics import NOTES, PHI_AUDIT
 from streams.model.notes import ClinicalNote
 from streams.model.patients.demographics import PatientId
 from streams.pipeline.publish import PatientValues, annotations_json
+from streams.pipeline.scrub.documents import NoteDocuments
 from streams.pipeline.scrub.join import Joined
 from streams.pipeline.scrub.outputs import ScrubOutputs
 
@@ -29,7 +30,7 @@ def outputs_of(annotations):
     note = ClinicalNote("n1", PatientId("", "7"), "", "", "x" * 40)
     record = Record(Partition(NOTES.name, 0), 5, b"|7", b"")
     document = Document("n1", note.text, patient="|7")
-    joined = Joined(record, note, document, is_known=True)
+    joined = Joined(record, note, NoteDocuments(document, (document,)), is_known=True)
     offsets = OffsetMap((Row(0, 3, 0, 5), Row(7, 11, 9, 10)))
     scrubbed = ScrubbedDocument("n1", "y" * 40, tuple(annotations), offsets)
     outputs = ScrubOutputs(

@@ -15,7 +15,7 @@ from streams.model.notes import ClinicalNote
 from streams.model.parts import FreeText, Rebuilt
 from streams.model.patients.demographics import PatientId
 from streams.pipeline.publish import PatientValues, Pseudonyms
-from streams.pipeline.scrub.documents import documents_of
+from streams.pipeline.scrub.documents import part_documents_of
 from streams.pipeline.scrub.scrubbing import Texts, rebuilt
 
 HEADER = "MSH|^~\\&|A|B|C|D|2024||ORU^R01|1|P|2.5||||||8859/1\r"
@@ -26,10 +26,11 @@ class Reader:
     def __init__(self, name):
         self.name = name
 
-    def texts(self, content):
-        return [FreeText(content)]
+    def read(self, content):
+        self.texts = [FreeText(content)]
+        return self
 
-    def rebuilt(self, content, scrubbed, values):
+    def rebuilt(self, scrubbed, values):
         text = f"{HEADER}PID|1||7||{self.name}\rNTE|1||{scrubbed[0].text}\r"
         return Rebuilt(text.encode("latin-1"))
 
@@ -38,13 +39,12 @@ def rebuild(deidentifier, name, known=KNOWN, reader=Reader):
     reader = reader(name)
     patient = PatientId("A", "7")
     note = ClinicalNote("1", patient, "", "", "Mr. Zürbögen is well.", format="hl7")
-    found = documents_of(note, known, reader)
+    found = part_documents_of(note, known, reader)
     texts = Texts(deidentifier)
     texts.add(found.texts)
     texts.scrub()
     values = PatientValues(deidentifier, found.document, Pseudonyms(b"0" * 32))
-    scrubbed = texts.of(found.texts)
-    return rebuilt(deidentifier, values, note, found.document, scrubbed, reader)
+    return rebuilt(values, found, texts.of(found.texts))
 
 
 def test_a_part_without_the_patients_name_passes_in_its_own_bytes(hybrid):
@@ -97,8 +97,8 @@ def test_values_of_neighbouring_elements_are_apart():
 class Codes(Reader):
     """Writes a code beside the name, unless it is a leak."""
 
-    def rebuilt(self, content, scrubbed, values):
-        done = super().rebuilt(content, scrubbed, values)
+    def rebuilt(self, scrubbed, values):
+        done = super().rebuilt(scrubbed, values)
         code = "" if values.is_leak("02139") else "02139"
         return Rebuilt(done.value + f"OBX|1|NM|{code}\r".encode(), {"OBX-5": 1})
 
