@@ -11,12 +11,12 @@ from deid_core import Deidentifier
 from streams.engine.errors import RetriableError
 from streams.engine.keys.files import write_private
 from streams.engine.keys.office import make_pair, public_file
-from streams.engine.settings import Settings
 from streams.kafka.client import admin_client, wait_for_broker
 from streams.kafka.local_broker import Cluster
 from streams.kafka.offsets import end_offsets
 from streams.kafka.topic_admin import create_topics, partition_counts
 from streams.kafka.topics import ALL_TOPICS
+from streams.operations.settings import Settings
 from tests import sampling
 from tests.brokers import CACHE, START_SECONDS, Brokers, wait_until
 

@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import unquote, urlsplit
 
-from streams.engine.settings import RegistrySettings, Settings
+from streams.kafka.settings import RegistrySettings
+from streams.operations.settings import Settings
 
 TYPE = "application/vnd.schemaregistry.v1+json"
 

@@ -30,9 +30,10 @@ from deid_core.detectors.rules.rule import Rule
 from streams.cli.app import app
 from streams.engine import reasons
 from streams.engine.exit_status import STATUSES
-from streams.engine.settings import PREFIX, Settings
+from streams.engine.settings import PREFIX
 from streams.kafka.topics import ALL_TOPICS, Topic
 from streams.operations.metrics import catalogue
+from streams.operations.settings import Settings
 from streams.products import load, products
 from streams.products.mllp import catalogue as mllp_catalogue
 

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streams.engine.settings import Settings, load_settings
+from streams.operations.settings import Settings, load_settings
 from streams.products.rescrub.archive import ArchivedNote, archive_of, means_of
 
 if TYPE_CHECKING:

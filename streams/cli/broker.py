@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from streams.engine.settings import Settings, load_settings
 from streams.kafka.local_broker import Cluster
+from streams.operations.settings import Settings, load_settings
 
 from .options import Config
 from .terminal import confirm

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.engine.settings import load_settings
 from streams.formats.json_map import load_json_map
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import HL7_RAW, PATIENT_UPDATES
+from streams.operations.settings import load_settings
 from streams.pipeline.files.feed import feed as publish
 from streams.pipeline.files.feed import raw_messages
 from streams.pipeline.files.patient_updates import update_messages

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from streams.engine.settings import Settings, load_settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import NOTES_HELD, PATIENT_UPDATES
@@ -20,6 +19,7 @@ from streams.operations.held import (
     not_first,
     waiting_notes,
 )
+from streams.operations.settings import Settings, load_settings
 
 from .options import Bootstrap, Config, Json
 from .terminal import print_json, say, show_table

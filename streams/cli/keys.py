@@ -18,8 +18,8 @@ from streams.engine.keys.files import write_private
 from streams.engine.keys.office import make_pair, public_file
 from streams.engine.keys.ring import PseudonymKey, key_id_of
 from streams.engine.keys.sources import MOMENT, directory_of
-from streams.engine.settings import Settings, load_settings
 from streams.model.patients.demographics import PatientId
+from streams.operations.settings import Settings, load_settings
 from streams.pipeline.publish import Pseudonyms
 
 from .options import Config, Json

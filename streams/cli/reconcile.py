@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from streams.engine.settings import load_settings
 from streams.kafka.client import wait_for_broker
 from streams.model.seals import read_audit_key
 from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
+from streams.operations.settings import load_settings
 from streams.products import load, products
 
 from .options import Bootstrap, Config, Json

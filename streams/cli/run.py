@@ -10,12 +10,12 @@ import typer
 from streams.engine.extras import SERVICE, require
 from streams.engine.log import set_up_logging
 from streams.engine.private_files import keep_files_private
-from streams.engine.settings import load_settings
 from streams.formats.json_map import load_json_map
 from streams.kafka.consumer import check_consumers
 from streams.kafka.producer import check_producer
 from streams.kafka.registry import schema_ids
 from streams.kafka.topics import TOPICS_OF, Stage
+from streams.operations.settings import load_settings
 from streams.operations.traces.tracing import require_extra
 from streams.service.supervisor import Supervisor
 from streams.service.versions import models, runtime

@@ -13,8 +13,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from streams.engine.errors import RetriableError
-from streams.engine.settings import load_settings
 from streams.kafka.client import wait_for_broker
+from streams.operations.settings import load_settings
 from streams.operations.status.kafka_source import KafkaSource
 from streams.operations.status.snapshot import Snapshot
 from streams.operations.status.view import render

@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 
 from streams.engine.errors import ConfigError, RetriableError
-from streams.engine.settings import Settings, load_settings
 from streams.kafka.acls import grants
 from streams.kafka.asyncapi import asyncapi
 from streams.kafka.client import admin_client, wait_for_broker
 from streams.kafka.registry import opened, subject
 from streams.kafka.topic_admin import check_topics, create_topics, partition_counts
 from streams.kafka.topics import ALL_TOPICS, FRAMED
+from streams.operations.settings import Settings, load_settings
 
 from .options import Bootstrap, Config, Json
 from .terminal import print_json, show_table

@@ -10,8 +10,8 @@ import typer
 from streams.engine.errors import ConfigError
 from streams.engine.log import set_up_logging
 from streams.engine.private_files import keep_files_private
-from streams.engine.settings import load_settings
 from streams.operations.http_access import Tokens, is_loopback
+from streams.operations.settings import load_settings
 from streams.service.versions import runtime
 
 from .options import Bootstrap, Config

@@ -20,8 +20,8 @@ from streams.demo.page import keep_open, require_free, with_metrics
 from streams.demo.services import Service, broker, home, services
 from streams.demo.ward import Ward, WardMessage
 from streams.engine.extras import SERVICE, require
-from streams.engine.settings import Settings, load_settings
 from streams.operations.reconcile import Auditor, Result
+from streams.operations.settings import Settings, load_settings
 from streams.pipeline.files.feed import RawMessage, feed, raw_messages
 from streams.pipeline.files.sources import records_in
 

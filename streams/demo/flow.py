@@ -13,7 +13,6 @@ import orjson
 from confluent_kafka import Message, TopicPartition
 
 from streams.engine.errors import FatalError, RetriableError
-from streams.engine.settings import Settings
 from streams.kafka.client import (
     admin_client,
     consumer_client,
@@ -34,6 +33,7 @@ from streams.kafka.topics import (
     Stage,
 )
 from streams.model.outputs import SOURCE
+from streams.operations.settings import Settings
 
 PATIENCE_SECONDS = 600.0
 

@@ -14,8 +14,8 @@ from itertools import chain
 from rich.console import Console
 
 from streams.engine.errors import ConfigError, FatalError
-from streams.engine.settings import Settings
 from streams.operations.doctor.ports import is_free
+from streams.operations.settings import Settings
 from streams.pipeline.files.feed import RawMessage, feed
 
 from .services import Service, start_watch

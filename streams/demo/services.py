@@ -20,10 +20,12 @@ from rich.console import Console
 from streams.engine.errors import FatalError
 from streams.engine.keys.files import write_private
 from streams.engine.keys.office import make_pair, public_file
-from streams.engine.settings import PREFIX, RegistrySettings, Settings
+from streams.engine.settings import PREFIX
 from streams.kafka.client import wait_for_broker
 from streams.kafka.local_broker import Cluster
+from streams.kafka.settings import RegistrySettings
 from streams.kafka.topic_admin import create_topics
+from streams.operations.settings import Settings
 
 DRAIN_SECONDS = 60.0
 TAIL_LINES = 5

@@ -1,8 +1,10 @@
-"""All settings, frozen.  Only this module reads the environment.
+"""The settings of the core, and how all are read: frozen.
 
 Later sources override earlier ones: defaults, TOML file (``--config`` or
 PHISTREAM_CONFIG), environment (PHISTREAM_KEY, of a table PHISTREAM_TABLE__KEY), command
-line.  An unknown key is an error.  Tables of products are classes of the products.
+line.  An unknown key is an error.  `streams.kafka.settings` and
+`streams.operations.settings`, which has all of them, add those of their folders; tables
+of products are classes of the products.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SecretStr,
     ValidationError,
     ValidationInfo,
     create_model,
@@ -31,13 +32,11 @@ from pydantic import (
 )
 
 from deid_core.term_files import TermFiles
-from streams.engine.keys.files import read_password
 from streams.engine.keys.ring import PseudonymKey, PseudonymKeys, read_keys
 from streams.engine.keys.sources import directory_of, read_key
 from streams.products import load, products
 
 from .character_sets import known_codec
-from .client_properties import milliseconds, require_allowed, require_safe
 from .errors import ConfigError
 from .heartbeat import Phase
 
@@ -50,7 +49,7 @@ UnknownPatient = Literal["scrub", "wait", "hold"]
 """What is done with a note of whose patient no name is known."""
 
 
-def _from_json(value: object) -> Any:  # noqa: ANN401 (it is validated later)
+def from_json(value: object) -> Any:  # noqa: ANN401 (it is validated later)
     """Return what a JSON text holds, which is how the environment names tables."""
     try:
         return orjson.loads(value) if isinstance(value, str) else value
@@ -67,14 +66,14 @@ class Table(BaseModel):
     @classmethod
     def _read_table(cls, value: object) -> object:
         """Return the table that a JSON text holds."""
-        return _from_json(value)
+        return from_json(value)
 
     @field_validator("*", mode="before")
     @classmethod
     def _read_value(cls, value: object, info: ValidationInfo) -> object:
         """Return the list or table that a JSON text holds."""
         kind = cls.model_fields[info.field_name or ""].annotation
-        return _from_json(value) if get_origin(kind) in (tuple, dict) else value
+        return from_json(value) if get_origin(kind) in (tuple, dict) else value
 
 
 class ProductSettings(Table):
@@ -86,7 +85,7 @@ class ProductSettings(Table):
     TABLE: ClassVar[str]
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def of(cls, settings: CoreSettings) -> Self:
         """Return the table that settings hold, or the defaults."""
         found = settings.products.get(cls.TABLE)
         return found if isinstance(found, cls) else cls()
@@ -113,118 +112,9 @@ class KeySettings(BaseModel):
         return self
 
 
-class RegistrySettings(Table):
-    """The table [schema_registry]: the wire format, and where its ids are from."""
+class CoreSettings(Table):
+    """The settings of a process that no folder above the engine declares."""
 
-    url: str = Field(
-        "",
-        pattern=r"^(https?://[^/?#@,\s]+[^?#@,\s]*(,|$))*$",
-        description="URL,... of the registry; empty: off",
-    )
-    user: str = Field("", pattern="^[^:]*$", description="user, with a password")
-    password_file: Path | None = Field(None, description="file of its password")
-    token_file: Path | None = Field(
-        None, description="file of a bearer token, in place of user and password"
-    )
-    logical_cluster: str = Field(
-        "", description="logical cluster of the registry (lsrc-...), with a token"
-    )
-    ca_file: Path | None = Field(
-        None, description="certificates in PEM that sign the registry's"
-    )
-    registers: bool = Field(
-        default=False,
-        alias="register",
-        description="schemas are registered at the start; else they must be there",
-    )
-
-
-class TraceSettings(Table):
-    """The table [traces]: spans for a collector of OpenTelemetry."""
-
-    enabled: bool = Field(default=False, description="spans are sent to a collector")
-    endpoint: str = Field(
-        "",
-        pattern=r"^(https?://[^/?#@,\s]+[^?#@,\s]*)?$",
-        description="URL of the collector, OTLP over HTTP",
-    )
-    ca_file: Path | None = Field(
-        None, description="certificates in PEM that sign the collector's"
-    )
-    ratio: float = Field(
-        0.01, ge=0, le=1, description="share of the traces begun here that is recorded"
-    )
-    parents: Literal["linked", "trusted"] = Field(
-        "linked", description="what becomes of the traceparent of a sender"
-    )
-    queue_spans: int = Field(
-        2048,
-        ge=64,
-        le=1_000_000,
-        description="spans that wait for the collector; one more displaces the oldest",
-    )
-    timeout_seconds: float = Field(
-        5, gt=0, le=20, description="time that the collector has to answer"
-    )
-
-
-class Settings(Table):
-    """The settings of a process; deploy/config/phistream.toml shows all of them."""
-
-    bootstrap: str = Field("", description="host:port,... of the Kafka cluster")
-    kafka: dict[str, str] = Field(
-        default_factory=dict,
-        repr=False,  # it may hold passwords
-        description="further client properties, e.g. security.protocol",
-    )
-    kafka_password: SecretStr | None = Field(None, description="sasl.password")
-    kafka_password_file: Path | None = Field(
-        None, description="file of it, readable by its owner alone, e.g. a mounted one"
-    )
-    schema_registry: RegistrySettings = Field(
-        RegistrySettings.model_validate({}),
-        description="a schema registry, for the wire format of its ids",
-    )
-    schema_registry_password: SecretStr | None = Field(
-        None, description="password of schema_registry.user"
-    )
-    schema_registry_token: SecretStr | None = Field(
-        None, description="bearer token for the schema registry"
-    )
-    group: str = Field(
-        "phistream", min_length=1, description="prefix of groups and transactional ids"
-    )
-    partitions: int = Field(
-        6,
-        ge=1,
-        le=1000,
-        description="number of partitions of the topics that are created",
-    )
-    replication: int = Field(
-        1, ge=1, le=9, description="replication factor of the topics that are created"
-    )
-    state_dir: Path = Field(
-        Path(".phistream/state"), description="folder of the tables"
-    )
-    state_lock_seconds: float = Field(
-        60.0,
-        ge=0.0,
-        le=3600.0,
-        description="how long a worker waits for tables that another process has open",
-    )
-    broker_dir: Path = Field(
-        Path(".phistream/broker"),
-        description="folder of the local cluster (phistream broker)",
-    )
-    cache_dir: Path = Field(
-        Path("~/.cache/phistream"), description="folder of Kafka's jars"
-    )
-    standby_copies: int = Field(
-        0,
-        ge=0,
-        le=3,
-        description="number of lost workers whose partitions others hold copies of",
-    )
     first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
     batch_records: int = Field(
         500, ge=1, le=10_000, description="maximum number of records in a transaction"
@@ -245,11 +135,6 @@ class Settings(Table):
         le=5,
         description="time that a batch waits for more records after its first",
     )
-    transaction_seconds: float = Field(
-        20, ge=1, le=300, description="transaction.timeout.ms"
-    )
-    poll_seconds: float = Field(60, ge=5, le=600, description="max.poll.interval.ms")
-    session_seconds: float = Field(10, ge=6, le=300, description="session.timeout.ms")
     note_seconds: float = Field(
         5,
         gt=0,
@@ -266,9 +151,6 @@ class Settings(Table):
         600,
         ge=5,
         description="likewise of a starting worker, which loads and compiles",
-    )
-    broker_wait_seconds: float = Field(
-        60, gt=0, description="time to wait for a broker at the start"
     )
     max_message_bytes: int = Field(
         8 * 1024 * 1024,
@@ -327,43 +209,7 @@ class Settings(Table):
         description="public key of the privacy office, which alone can read dead "
         "letters; phistream keys pair FILE makes FILE.pub",
     )
-    metrics_host: str = Field(
-        "127.0.0.1", min_length=1, description="address of /metrics and /status"
-    )
-    metrics_port: int = Field(
-        0,
-        ge=0,
-        le=65_000,
-        description="port of slot 0; slot n listens on this port plus n; 0: off",
-    )
-    metrics_port_by_slot: bool = Field(
-        default=True,
-        description="false: the first worker of a service listens on metrics_port, "
-        "whatever its slot",
-    )
-    watch_workers: str = Field(
-        "", description="host:port,... of the workers' metrics, for the page of watch"
-    )
-    allowed_hosts: str = Field(
-        "",
-        description="host,... that requests of HTTP may name, besides the loopback's "
-        "and the address that they reach",
-    )
-    operator_tokens: SecretStr | None = Field(
-        None, description="bearer tokens of the page and the metrics: NAME:TOKEN,..."
-    )
-    operator_tokens_file: Path | None = Field(
-        None, description="file of such tokens, one a line, readable by its owner alone"
-    )
-    traces: TraceSettings = Field(
-        TraceSettings.model_validate({}),
-        description="spans for a collector of OpenTelemetry, and traceparent headers",
-    )
-    traces_headers: SecretStr | None = Field(
-        None, description="headers of requests to the collector: NAME=VALUE,..."
-    )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    java_home: Path | None = Field(None, description="JAVA_HOME, Java 17 or newer")
     products: dict[str, ProductSettings] = Field(
         default_factory=dict, description="tables of products, by their names"
     )
@@ -375,76 +221,11 @@ class Settings(Table):
         kinds: Any = {name: (load(_products()[name]), ...) for name in value}
         return dict(create_model("Tables", **kinds).model_validate(value))
 
-    @field_validator("kafka", mode="before")
-    @classmethod
-    def _check_client(cls, value: object) -> object:
-        """Refuse properties that may not be set; take numbers and booleans as text."""
-        value = _from_json(value)
-        if not isinstance(value, Mapping):
-            return value
-        if any(isinstance(each, Mapping) for each in value.values()):
-            raise ValueError('names need quotes: "security.protocol" = "SASL_SSL"')
-        require_allowed([str(name) for name in value])
-        require_safe(value)
-        return {
-            name: str(each).lower() if isinstance(each, bool | int) else each
-            for name, each in value.items()
-        }
-
-    @model_validator(mode="after")
-    def _check_linger(self) -> Settings:
-        """Reject batches that wait for longer than a transaction may take."""
-        # The client itself would only say so with the first record.
-        if milliseconds(self.kafka.get("linger.ms")) >= self.transaction_seconds * 1000:
-            raise ValueError("linger.ms: must be shorter than transaction_seconds")
-        return self
-
     @field_validator("charset")
     @classmethod
     def _check_charset(cls, value: str) -> str:
         """Return the codec of a character set."""
         return known_codec(value)
-
-    def client(self, **extra: object) -> dict[str, Any]:
-        """Return the properties of a Kafka client, overridden by ``extra``."""
-        if not self.bootstrap:
-            raise ConfigError(
-                "bootstrap: not set; name your cluster with --bootstrap HOST:PORT, "
-                "or start one with: phistream broker up"
-            )
-        properties: dict[str, Any] = {
-            "bootstrap.servers": self.bootstrap,
-            "client.id": "phistream",
-            **self.kafka,
-        }
-        if self.log_level == "debug":
-            properties.setdefault("debug", "eos,cgrp,topic")
-        if password := self._kafka_password():
-            properties["sasl.password"] = password
-        return {**properties, **extra}
-
-    def own_bootstrap(self) -> str:
-        """Return the addresses of the cluster of ``phistream broker up``, if any."""
-        file = self.broker_dir / "cluster.json"
-        if not file.exists():
-            return ""
-        nodes = orjson.loads(file.read_bytes())["nodes"]
-        return ",".join(f"127.0.0.1:{node['port']}" for node in nodes)
-
-    def _kafka_password(self) -> str:
-        given, file = self.kafka_password, self.kafka_password_file
-        if given is not None and file is not None:
-            raise ConfigError(
-                "kafka_password_file: is set, and kafka_password as well; keep one"
-            )
-        if given is not None:
-            return given.get_secret_value()
-        return "" if file is None else read_password(file, "kafka_password_file")
-
-    def metrics_port_of(self, slot: int) -> int:
-        """Return the port on which the worker of a slot serves its metrics."""
-        first = 0 if self.metrics_port_by_slot else self.first_slot
-        return self.metrics_port + slot - first
 
     def silence(self, phase: Phase) -> float:
         """Return the seconds after which a silent worker is killed."""
@@ -502,44 +283,45 @@ class Settings(Table):
             )
         return OfficePublicKey.read(self.dead_letter_key_file, "dead_letter_key_file")
 
+    @classmethod
+    def load(
+        cls,
+        config: Path | None = None,
+        overrides: Mapping[str, object] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Return the settings from file, environment and command line.
 
-def load_settings(
-    config: Path | None = None,
-    overrides: Mapping[str, object] | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> Settings:
-    """Return the settings from file, environment and command line.
+        Args:
+            config: A TOML file; by default the one that PHISTREAM_CONFIG names, if any.
+            overrides: From the command line, named as in the environment; None values
+                are ignored.
+            environment: Replaces ``os.environ``.
 
-    Args:
-        config: A TOML file; by default the one that PHISTREAM_CONFIG names, if any.
-        overrides: From the command line, named as in the environment; None values are
-            ignored.
-        environment: Replaces ``os.environ``.
+        Raises:
+            ConfigError: A key is unknown or a value is wrong; the message names the
+                key.
+        """
+        env = os.environ if environment is None else environment
+        named = config or (
+            Path(env[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in env else None
+        )
+        values = _from_file(named) if named else {}
+        given = {k: v for k, v in (overrides or {}).items() if v is not None}
+        for source in (_from_environment(env), given):
+            _override(values, source, cls)
+        for key in values:
+            _check_known(key, cls)
+        tables = _products().keys() & values.keys()
+        values["products"] = {name: values.pop(name) for name in tables}
+        try:
+            return cls.model_validate(values).completed(env)
+        except ValidationError as error:
+            raise ConfigError(explain(error)) from None
 
-    Raises:
-        ConfigError: A key is unknown or a value is wrong; the message names the key.
-    """
-    env = os.environ if environment is None else environment
-    named = config or (
-        Path(env[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in env else None
-    )
-    values = _from_file(named) if named else {}
-    _override(values, _from_environment(env))
-    _override(values, {k: v for k, v in (overrides or {}).items() if v is not None})
-    for key in values:
-        _check_known(key)
-    values.setdefault("java_home", env.get("JAVA_HOME") or None)
-    given = _products().keys() & values.keys()
-    values["products"] = {name: values.pop(name) for name in given}
-    try:
-        settings = Settings.model_validate(values)
-    except ValidationError as error:
-        raise ConfigError(_explain(error)) from None
-    if settings.traces.enabled:
-        settings = _with_collector(settings, env)
-    if settings.bootstrap:
-        return settings
-    return settings.model_copy(update={"bootstrap": settings.own_bootstrap()})
+    def completed(self, environment: Mapping[str, str]) -> Self:
+        """Return the settings with what they leave open and other sources say."""
+        return self
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -561,11 +343,13 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _override(values: dict[str, Any], source: Mapping[str, object]) -> None:
+def _override(
+    values: dict[str, Any], source: Mapping[str, object], settings: type[CoreSettings]
+) -> None:
     """Take the values of a source; TABLE__KEY is a key of a table with fixed keys."""
     tables = _products().keys() | {
         name
-        for name, each in Settings.model_fields.items()
+        for name, each in settings.model_fields.items()
         if isinstance(each.annotation, type) and issubclass(each.annotation, Table)
     }
     for name, value in sorted(source.items()):  # a table comes before its keys
@@ -573,13 +357,14 @@ def _override(values: dict[str, Any], source: Mapping[str, object]) -> None:
         if key and table in tables:
             # A wrong table is left as it is, and refused later.
             with suppress(TypeError, ValueError):
-                values[table] = {**_from_json(values.get(table, {})), key: value}
+                values[table] = {**from_json(values.get(table, {})), key: value}
         else:
             values[name] = value
 
 
-def _check_known(key: str) -> None:
-    known = sorted((Settings.model_fields.keys() - {"products"}) | _products().keys())
+def _check_known(key: str, settings: type[CoreSettings]) -> None:
+    fields = settings.model_fields.keys() - {"products"}
+    known = sorted(fields | _products().keys())
     if key in known:
         return
     for table, place in _products().items():
@@ -599,26 +384,10 @@ def _products() -> Mapping[str, str]:
     return {name: each.settings for name, each in products().items() if each.settings}
 
 
-def _explain(error: ValidationError) -> str:
+def explain(error: ValidationError) -> str:
+    """Return what is wrong, by key and without the value."""
     # pydantic's own message shows the value, which may be a secret.
     return "; ".join(
         f"{'.'.join(map(str, each['loc'])).removeprefix('products.')}: {each['msg']}"
         for each in error.errors(include_input=False, include_url=False)
     )
-
-
-def _with_collector(settings: Settings, env: Mapping[str, str]) -> Settings:
-    """Take from OpenTelemetry's own variables what the settings leave open."""
-    otlp = "OTEL_EXPORTER_OTLP_"
-    base = env.get(f"{otlp}ENDPOINT", "http://127.0.0.1:4318").rstrip("/")
-    found = env.get(f"{otlp}TRACES_ENDPOINT") or f"{base}/v1/traces"
-    headers = env.get(f"{otlp}TRACES_HEADERS") or env.get(f"{otlp}HEADERS")
-    try:
-        endpoint = settings.traces.endpoint or found
-        traces = settings.traces.model_dump() | {"endpoint": endpoint}
-        changes: dict[str, object] = {"traces": TraceSettings.model_validate(traces)}
-    except ValidationError as error:
-        raise ConfigError(f"{otlp}TRACES_ENDPOINT: {_explain(error)}") from None
-    if settings.traces_headers is None and headers:
-        changes["traces_headers"] = SecretStr(headers)
-    return settings.model_copy(update=changes)

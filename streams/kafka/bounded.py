@@ -9,16 +9,16 @@ from typing import Literal
 from confluent_kafka import Message, TopicPartition
 
 from streams.engine.errors import RetriableError
-from streams.engine.settings import Settings
 
 from .client import CONSUMER, consumer_client, translated
 from .offsets import END_OF_PARTITION
+from .settings import KafkaSettings
 
 SILENT_SECONDS = 30.0
 
 
 def committed_records(
-    settings: Settings,
+    settings: KafkaSettings,
     topic: str,
     ranges: Mapping[int, tuple[int, int]],
     group: str,

@@ -26,7 +26,6 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from streams.engine.client_properties import REFUSED
 from streams.engine.errors import (
     BrokerUnreachable,
     ConfigError,
@@ -37,8 +36,9 @@ from streams.engine.errors import (
     UnknownOutcome,
 )
 from streams.engine.records import NO_EPOCH, CommittedOffset, Partition, Record
-from streams.engine.settings import Settings
 
+from .client_properties import REFUSED
+from .settings import KafkaSettings
 from .wire_format import without_header
 
 log = logging.getLogger(__name__)
@@ -183,7 +183,7 @@ _PROBLEMS = (
 """Texts of librdkafka and OpenSSL for what no further try can mend."""
 
 
-def admin_client(settings: Settings, **extra: Any) -> AdminClient:  # noqa: ANN401  # as client() takes
+def admin_client(settings: KafkaSettings, **extra: Any) -> AdminClient:  # noqa: ANN401  # as client() takes
     """Return a client for topics and offsets.
 
     Raises:
@@ -192,7 +192,7 @@ def admin_client(settings: Settings, **extra: Any) -> AdminClient:  # noqa: ANN4
     return _new(AdminClient, settings, extra)
 
 
-def consumer_client(settings: Settings, **extra: Any) -> Consumer:  # noqa: ANN401  # as client() takes
+def consumer_client(settings: KafkaSettings, **extra: Any) -> Consumer:  # noqa: ANN401  # as client() takes
     """Return a consumer.
 
     Raises:
@@ -201,7 +201,7 @@ def consumer_client(settings: Settings, **extra: Any) -> Consumer:  # noqa: ANN4
     return _new(Consumer, settings, extra)
 
 
-def producer_client(settings: Settings, **extra: Any) -> Producer:  # noqa: ANN401  # as client() takes
+def producer_client(settings: KafkaSettings, **extra: Any) -> Producer:  # noqa: ANN401  # as client() takes
     """Return a producer.
 
     Raises:
@@ -211,7 +211,7 @@ def producer_client(settings: Settings, **extra: Any) -> Producer:  # noqa: ANN4
 
 
 def _new(
-    kind: Callable[..., _Client], settings: Settings, extra: Mapping[str, Any]
+    kind: Callable[..., _Client], settings: KafkaSettings, extra: Mapping[str, Any]
 ) -> _Client:
     properties = {"logger": log, **settings.client(**extra)}
     try:
@@ -243,7 +243,7 @@ def security_problem(error: KafkaError) -> str:
     return ""
 
 
-def wait_for_broker(settings: Settings) -> None:
+def wait_for_broker(settings: KafkaSettings) -> None:
     """Wait until the cluster answers.
 
     Raises:

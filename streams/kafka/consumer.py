@@ -13,7 +13,6 @@ from confluent_kafka.admin import ConsumerGroupDescription
 from streams.engine.errors import ConfigError, Fenced, RetriableError, StreamError
 from streams.engine.observer import PartitionListener
 from streams.engine.records import NO_EPOCH, CommittedOffset, Partition, Record
-from streams.engine.settings import Settings
 
 from .client import (
     CALL_SECONDS,
@@ -28,6 +27,7 @@ from .client import (
     translated,
 )
 from .offsets import END_OF_PARTITION, high_watermarks
+from .settings import KafkaSettings
 from .updates_first import UpdatesFirst
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class KafkaConsumer:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KafkaSettings,
         topic: str,
         *,
         updates: str = "",
@@ -447,7 +447,7 @@ class KafkaConsumer:
             )
 
 
-def require_assignor(settings: Settings, group: str) -> None:
+def require_assignor(settings: KafkaSettings, group: str) -> None:
     """Check that the members of a group, if it has any, assign partitions by range.
 
     Raises:
@@ -464,7 +464,7 @@ def require_assignor(settings: Settings, group: str) -> None:
         )
 
 
-def _description(settings: Settings, group: str) -> ConsumerGroupDescription:
+def _description(settings: KafkaSettings, group: str) -> ConsumerGroupDescription:
     admin, deadline = admin_client(settings), time.monotonic() + CALL_SECONDS
     while True:
         try:
@@ -479,16 +479,16 @@ def _description(settings: Settings, group: str) -> ConsumerGroupDescription:
             time.sleep(0.2)
 
 
-def _updates_first(settings: Settings, updates: str) -> UpdatesFirst:
+def _updates_first(settings: KafkaSettings, updates: str) -> UpdatesFirst:
     admin = admin_client(settings)
     return UpdatesFirst(updates, lambda p: high_watermarks(admin, updates, p))
 
 
-def _is_new_protocol(settings: Settings) -> bool:
+def _is_new_protocol(settings: KafkaSettings) -> bool:
     return settings.kafka.get("group.protocol", "").lower() == "consumer"
 
 
-def _assignment(settings: Settings, *, is_even: bool) -> dict[str, object]:
+def _assignment(settings: KafkaSettings, *, is_even: bool) -> dict[str, object]:
     """Return the properties that decide how partitions are assigned.
 
     Of the assignors only `range` gives a member the same partitions of several topics,
@@ -502,7 +502,7 @@ def _assignment(settings: Settings, *, is_even: bool) -> dict[str, object]:
     }
 
 
-def check_consumers(settings: Settings) -> None:
+def check_consumers(settings: KafkaSettings) -> None:
     """Check that a worker's consumer can be had with the settings.
 
     Raises:
@@ -513,7 +513,7 @@ def check_consumers(settings: Settings) -> None:
         _client(settings, updates, group, group).close()
 
 
-def _client(settings: Settings, updates: str, group: str, member: str) -> Consumer:
+def _client(settings: KafkaSettings, updates: str, group: str, member: str) -> Consumer:
     return consumer_client(
         settings,
         **(CONSUMER if updates else CONSUMER | ALONE),

@@ -31,10 +31,10 @@ from confluent_kafka.admin import AdminClient
 
 from streams.engine.errors import ConfigError
 from streams.engine.records import NO_TIMESTAMP
-from streams.engine.settings import Settings
 
 from .client import admin_client
 from .offsets import GroupOffsets, end_offsets, first_offsets
+from .settings import KafkaSettings
 from .topic_admin import TO_HAVE_THEM, partition_counts
 
 WINDOW = 60.0
@@ -153,7 +153,7 @@ class LagReader:
     """Reads the lag of one group on one topic."""
 
     def __init__(
-        self, settings: Settings, admin: AdminClient, topic: str, group: str
+        self, settings: KafkaSettings, admin: AdminClient, topic: str, group: str
     ) -> None:
         counts = partition_counts(admin)
         if topic not in counts:
@@ -217,7 +217,7 @@ class LagMonitor:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KafkaSettings,
         watched: Sequence[tuple[str, str]],
         clock: Callable[[], float] = time.time,
         *,

@@ -15,9 +15,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from streams.engine.claim import Claim
 from streams.engine.errors import RetriableError
-from streams.engine.settings import Settings
 
 from .client import CALL_SECONDS, CONSUMER, consumer_client, translated
+from .settings import KafkaSettings
 
 END_OF_PARTITION = KafkaError._PARTITION_EOF  # noqa: SLF001  # the client's public name
 NOT_NOW = {
@@ -50,7 +50,7 @@ class GroupOffsets:
     coordinator has just moved (confluent-kafka-python issue 1982, seen in 2.16.1).
     """
 
-    def __init__(self, settings: Settings, group: str, topic: str) -> None:
+    def __init__(self, settings: KafkaSettings, group: str, topic: str) -> None:
         self._topic = topic
         self._consumer = consumer_client(
             settings,

@@ -11,7 +11,6 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from streams.engine.errors import RetriableError
 from streams.engine.records import NO_TIMESTAMP, CommittedOffset, Output, Partition
-from streams.engine.settings import Settings
 
 from .client import (
     CALL_SECONDS,
@@ -23,6 +22,7 @@ from .client import (
     translated,
 )
 from .partitioner import partition_of
+from .settings import KafkaSettings
 from .wire_format import SchemaIds, WireFormat
 
 HANGS_SECONDS = CALL_SECONDS + 10
@@ -48,7 +48,7 @@ class KafkaProducer:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KafkaSettings,
         transactional_id: str,
         schema_ids: SchemaIds | None = None,
         *,
@@ -150,7 +150,7 @@ class KafkaProducer:
         return producer
 
 
-def check_producer(settings: Settings) -> None:
+def check_producer(settings: KafkaSettings) -> None:
     """Check that a worker's producer can be had with the settings.
 
     Raises:
@@ -159,7 +159,7 @@ def check_producer(settings: Settings) -> None:
     _client(settings, f"{settings.group}-check")
 
 
-def _client(settings: Settings, transactional_id: str) -> Producer:
+def _client(settings: KafkaSettings, transactional_id: str) -> Producer:
     return producer_client(
         settings,
         **PRODUCER,

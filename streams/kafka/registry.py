@@ -22,8 +22,8 @@ from pydantic import SecretStr
 from schemas import FOLDER
 from streams.engine.errors import ConfigError, RegistryUnreachable
 from streams.engine.extras import install
-from streams.engine.settings import Settings
 
+from .settings import KafkaSettings
 from .topics import FRAMED, Topic
 from .wire_format import SchemaIds, header
 
@@ -43,7 +43,7 @@ _SUBJECT_UNKNOWN, _VERSION_UNKNOWN, _SCHEMA_UNKNOWN = 40401, 40402, 40403
 _NOT_THERE = (_SUBJECT_UNKNOWN, _VERSION_UNKNOWN, _SCHEMA_UNKNOWN)
 
 
-def schema_ids(settings: Settings, topics: Iterable[Topic]) -> SchemaIds:
+def schema_ids(settings: KafkaSettings, topics: Iterable[Topic]) -> SchemaIds:
     """Return the ids for those of the topics that have the wire format.
 
     Args:
@@ -101,7 +101,7 @@ class KnownIds:
     """
 
     def __init__(
-        self, settings: Settings, clock: Callable[[], float] = time.monotonic
+        self, settings: KafkaSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -135,7 +135,7 @@ class Registry:
         ConfigError: The extra is not installed, or a setting is wrong.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: KafkaSettings) -> None:
         try:
             # Only those who use a registry need the extra.
             import httpx2  # noqa: F401  # `_asked` knows its errors
@@ -200,7 +200,7 @@ class Registry:
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Registry]:
+def opened(settings: KafkaSettings) -> Iterator[Registry]:
     """Open the registry of the settings, and close it in the end."""
     registry = Registry(settings)
     try:
@@ -218,7 +218,7 @@ def _schema(topic: Topic) -> Schema:
     return Schema(orjson.dumps(definition(topic)).decode(), "JSON")
 
 
-def _properties(settings: Settings) -> dict[str, Any]:
+def _properties(settings: KafkaSettings) -> dict[str, Any]:
     """Return the properties of the client."""
     table = settings.schema_registry
     properties: dict[str, Any] = {

@@ -11,9 +11,9 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from streams.engine.errors import ConfigError, RetriableError
-from streams.engine.settings import Settings
 
 from .client import CALL_SECONDS, admin_client, translated
+from .settings import KafkaSettings
 from .topics import ALL_TOPICS, Topic
 
 TO_HAVE_THEM = (
@@ -22,7 +22,7 @@ TO_HAVE_THEM = (
 """The next action where topics are missing, or hidden by access control lists."""
 
 
-def create_topics(settings: Settings) -> list[str]:
+def create_topics(settings: KafkaSettings) -> list[str]:
     """Create the missing topics; return their names.
 
     Raises:
@@ -50,7 +50,7 @@ def create_topics(settings: Settings) -> list[str]:
     return created
 
 
-def check_topics(settings: Settings) -> list[str]:
+def check_topics(settings: KafkaSettings) -> list[str]:
     """Return how the cluster's topics differ from their declaration."""
     admin = admin_client(settings)
     counts = partition_counts(admin)
@@ -64,7 +64,7 @@ def check_topics(settings: Settings) -> list[str]:
     return problems + _config_problems(admin, present)
 
 
-def require_topics(settings: Settings, names: Sequence[str]) -> Mapping[str, int]:
+def require_topics(settings: KafkaSettings, names: Sequence[str]) -> Mapping[str, int]:
     """Return the partition counts of ``names``.
 
     Raises:

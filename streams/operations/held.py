@@ -18,7 +18,6 @@ from confluent_kafka import Message, TopicPartition
 
 from streams.engine.errors import RetriableError
 from streams.engine.records import Record
-from streams.engine.settings import Settings
 from streams.kafka.client import (
     CALL_SECONDS,
     CONSUMER,
@@ -36,6 +35,7 @@ from streams.model.patients.updates import HeldCommand, PatientUpdate
 from streams.pipeline.files.feed import RawMessage, feed
 
 from .counts import allowed_values as allowed
+from .settings import Settings
 
 log = logging.getLogger(__name__)
 

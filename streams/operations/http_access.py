@@ -21,7 +21,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
+
+from .settings import Settings
 
 MIN_TOKEN = 32
 ANYBODY = "none"

@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from streams.engine.errors import StreamError
-from streams.engine.settings import Settings
 from streams.kafka.client import CALL_SECONDS, admin_client, translated
 from streams.kafka.lag import LagMonitor, PartitionLag
 from streams.kafka.topics import HL7_RAW, Stage, inputs_of
+
+from .settings import Settings
 
 log = logging.getLogger(__name__)
 

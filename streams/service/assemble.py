@@ -9,11 +9,11 @@ from typing import Protocol
 
 from streams.engine.observer import Observer, PartitionListener, TableView
 from streams.engine.runner import Limits, Processor
-from streams.engine.settings import Settings
 from streams.kafka.registry import KnownIds
 from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topics import MESSAGES_SEEN, TOPICS_OF, Stage, Topic
 from streams.kafka.wire_format import InputFormat
+from streams.operations.settings import Settings
 
 
 class StageProcessor(Processor, PartitionListener, TableView, Protocol):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from streams.engine.observer import Entered
-from streams.engine.settings import Settings
 from streams.formats.json_map import load_json_map
 from streams.kafka.topics import MESSAGES_SEEN
+from streams.operations.settings import Settings
 from streams.pipeline.intake.deduplicating import DeduplicatingIntake
 from streams.pipeline.intake.processor import Intake
 

@@ -23,7 +23,6 @@ from confluent_kafka.admin import AdminClient
 
 from streams.engine.claim import Claim
 from streams.engine.errors import ConfigError, RetriableError
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import (
     CALL_SECONDS,
@@ -52,6 +51,7 @@ from streams.kafka.topics import (
     Topic,
     inputs_of,
 )
+from streams.operations.settings import Settings
 
 from .processed import AuditTrail, Events, last_processed
 

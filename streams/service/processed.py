@@ -28,7 +28,6 @@ from streams.engine.claim import Claim
 from streams.engine.custody import Progress
 from streams.engine.errors import RetriableError
 from streams.engine.records import CommittedOffset, Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import record_of
 from streams.kafka.offsets import end_offsets, first_offsets, high_watermarks
@@ -36,6 +35,7 @@ from streams.kafka.topic_admin import partition_counts
 from streams.kafka.topics import PHI_AUDIT
 from streams.model.outputs import OUTCOME, RECEIVED, SOURCE, received_header
 from streams.model.seals import SEAL, Seal, Seals, audit_key
+from streams.operations.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from deid_core import Deidentifier
 from streams.engine.errors import ConfigError
 from streams.engine.keys.ring import PseudonymKeys
 from streams.engine.observer import Entered
-from streams.engine.settings import Settings
 from streams.kafka.tables.standby import Standby
 from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topics import INPUT, NOTES_HELD, PATIENTS, Stage
+from streams.operations.settings import Settings
 from streams.pipeline.scrub.held import UnknownPatients
 from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.processor import Scrub

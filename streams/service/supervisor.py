@@ -19,9 +19,9 @@ from streams.engine.exit_status import (
     EX_UNAVAILABLE,
 )
 from streams.engine.heartbeat import Heartbeat
-from streams.engine.settings import Settings
 from streams.kafka.topics import Stage
 from streams.kafka.wire_format import SchemaIds
+from streams.operations.settings import Settings
 
 from .worker import work
 

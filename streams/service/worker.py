@@ -26,7 +26,6 @@ from streams.engine.observer import (
     CompositeListener,
 )
 from streams.engine.runner import Runner
-from streams.engine.settings import Settings
 from streams.kafka.client import admin_client, wait_for_broker
 from streams.kafka.consumer import KafkaConsumer, require_assignor
 from streams.kafka.identities import Identities, topic_ids
@@ -40,6 +39,7 @@ from streams.kafka.topics import (
 from streams.kafka.wire_format import SchemaIds
 from streams.model.seals import Seals, audit_key
 from streams.operations.metrics.observing import observing
+from streams.operations.settings import Settings
 from streams.operations.traces.tracing import Tracing, tracing
 
 from .assemble import back_off, limits_of, processor_of, topics_of

@@ -12,10 +12,10 @@ import psutil
 
 from streams.engine.keys.files import write_private
 from streams.engine.keys.office import make_pair, public_file
-from streams.engine.settings import Settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.local_broker import Cluster
 from streams.kafka.topic_admin import create_topics
+from streams.operations.settings import Settings
 
 CACHE = Path("~/.cache/phistream/maven").expanduser()
 

@@ -22,10 +22,10 @@ from deid_core.research.corpora.readers import read_corpus
 from streams.demo.ward import Ward, WardMessage
 from streams.engine.records import Partition, Record
 from streams.engine.runner import _micro_batches
-from streams.engine.settings import Settings
 from streams.model.patients.demographics import PatientRecord
 from streams.model.patients.known_identifiers import known_identifiers
 from streams.model.patients.updates import PatientUpdate, fold
+from streams.operations.settings import Settings
 from streams.pipeline.intake.route import route
 
 DATA = Path(__file__).parents[3] / "shared/data"

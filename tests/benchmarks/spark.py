@@ -27,9 +27,9 @@ from rich.console import Console
 
 from streams.demo.ward import Ward
 from streams.engine.keys.files import write_private
-from streams.engine.settings import Settings
 from streams.kafka.topics import PATIENT_UPDATES
 from streams.model.patients.updates import PatientUpdate
+from streams.operations.settings import Settings
 from streams.pipeline.intake.route import route
 from streams.products.rescrub.archive import Archive, ArchivedNote
 from streams.products.rescrub.spark_java import use_own_java

@@ -24,8 +24,8 @@ from rich.table import Table as Grid
 
 from streams.engine.observer import Observer, Step
 from streams.engine.records import Partition
-from streams.engine.settings import Settings, TraceSettings
 from streams.model.seals import Seals
+from streams.operations.settings import Settings, TraceSettings
 from streams.operations.traces.tracing import Tracing, tracing
 from tests.benchmarks.metrics_cost import NoTable, Replay, records_of, scrubbing
 from tests.benchmarks.notes import FEW, notes_of

@@ -31,7 +31,7 @@ import psutil
 import pytest
 import yaml
 
-from streams.engine.settings import load_settings
+from streams.operations.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "deploy/docs"

@@ -11,7 +11,8 @@ import typer
 import yaml
 
 from streams.cli.app import app
-from streams.engine.settings import PREFIX, Settings, load_settings
+from streams.engine.settings import PREFIX
+from streams.operations.settings import Settings, load_settings
 from tests.deploy.promql import DEPLOY
 
 ROOT = DEPLOY.parent

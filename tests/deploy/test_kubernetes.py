@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import PREFIX, Settings, load_settings
+from streams.engine.settings import PREFIX
 from streams.kafka.topics import NOTES
 from streams.operations.doctor.ports import ANY_ADDRESS
+from streams.operations.settings import Settings, load_settings
 from streams.products.gateway.server import DRAIN_SECONDS as GATEWAY_DRAIN
 from streams.products.mllp.settings import MllpSettings
 from streams.service.supervisor import DRAIN_SECONDS

@@ -13,11 +13,11 @@ import pytest
 import deid_core.errors
 import streams.engine.errors
 from streams.engine.reasons import REASONS
-from streams.engine.settings import Settings
 from streams.formats.documents import UnreadableKind
 from streams.formats.hl7.acknowledgement import Refusal
 from streams.operations.metrics.catalogue import WORKERS
 from streams.operations.reconcile import Fault
+from streams.operations.settings import Settings
 from streams.products import load, products
 from streams.products.lake.settings import LakeSettings
 from tests.deploy.promql import DEPLOY, rules

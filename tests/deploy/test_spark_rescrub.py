@@ -13,7 +13,6 @@ import pytest
 
 from streams.engine.keys.files import write_private
 from streams.engine.records import Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.partitioner import partition_of
 from streams.kafka.topics import NOTES, PATIENT_UPDATES, PATIENTS
 from streams.model.notes import ClinicalNote
@@ -25,6 +24,7 @@ from streams.model.patients.demographics import (
     PatientRecord,
 )
 from streams.model.patients.updates import PatientUpdate
+from streams.operations.settings import Settings
 from streams.pipeline.scrub.held import UnknownPatients
 from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.processor import Scrub

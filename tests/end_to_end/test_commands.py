@@ -12,9 +12,9 @@ import pytest
 
 from schemas import Schema
 from streams.engine.keys.office import make_pair
-from streams.engine.settings import Settings
 from streams.kafka.local_broker import Cluster
 from streams.kafka.local_broker.ports import free_ports
+from streams.operations.settings import Settings
 from tests.brokers import CACHE
 from tests.harness import values
 

@@ -14,10 +14,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from pydantic import SecretStr
 
 from streams.demo.flow import read_topic
-from streams.engine.settings import TraceSettings
 from streams.engine.traceparent import TraceParent
 from streams.kafka.topics import HL7_RAW, NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.operations.reconcile import Auditor
+from streams.operations.settings import TraceSettings
 from streams.pipeline.files.feed import RawMessage
 from tests.conftest import settings_for, with_topics
 from tests.harness import feed_and_drain, running

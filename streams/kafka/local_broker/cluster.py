@@ -33,7 +33,7 @@ JVM = ("-Xmx512m", "-XX:+UseSerialGC")
 QUICK_START = ("-XX:TieredStopAtLevel=1",)
 """Compiles once and fast: right for minutes, not for hours under load."""
 CLUSTER_FILE = "cluster.json"
-"""Id, nodes and their ports; `engine/settings.py` reads it as well."""
+"""Id, nodes and their ports; `kafka/settings.py` reads it as well."""
 STOP_SECONDS = 20.0
 
 

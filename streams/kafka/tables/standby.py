@@ -16,8 +16,8 @@ from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import ConsumerGroupDescription, MemberDescription
 
 from streams.engine.errors import RetriableError
-from streams.engine.settings import Settings
 from streams.kafka.client import admin_client
+from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import Topic
 
 from .table import ChangelogTable
@@ -75,7 +75,7 @@ class Standby:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KafkaSettings,
         tables: Sequence[ChangelogTable],
         *,
         group: str,

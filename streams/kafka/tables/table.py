@@ -37,7 +37,6 @@ from streams.engine.errors import (
     StreamError,
 )
 from streams.engine.observer import TableProgress
-from streams.engine.settings import Settings
 from streams.kafka.client import (
     CALL_SECONDS,
     CONSUMER,
@@ -46,6 +45,7 @@ from streams.kafka.client import (
     translated,
 )
 from streams.kafka.offsets import END_OF_PARTITION, end_offsets, high_watermarks
+from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import DAY_MS, TOMBSTONE_DAYS, Topic
 
 from .rocksdb import LOCK, drop_store, holder
@@ -141,7 +141,7 @@ class ChangelogTable:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: KafkaSettings,
         topic: Topic,
         owner: str,
         partitions: int,

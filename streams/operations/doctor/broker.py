@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import ConfigResource, ResourceType
 
 from streams.engine.errors import BrokerUnreachable
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 from .context import TIMEOUT_SECONDS, CheckContext, Versions
 from .finding import Finding, fail, ok, warn

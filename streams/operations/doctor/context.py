@@ -15,13 +15,13 @@ from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata
 
 from streams.engine.errors import BrokerUnreachable
-from streams.engine.settings import Settings, load_settings
 from streams.kafka.client import (
     CONSUMER,
     admin_client,
     consumer_client,
     security_problem,
 )
+from streams.operations.settings import Settings, load_settings
 
 TIMEOUT_SECONDS = 8.0
 _API = re.compile(r"ApiKey \S+ \((\d+)\) Versions (\d+)\.\.(\d+)")

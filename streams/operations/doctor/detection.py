@@ -20,7 +20,7 @@ from deid_core.detectors.tagger import TaggerOptions
 from deid_core.tagger.model_files import load_tables
 from deid_core.tagger.model_tables import ModelTables
 from streams.engine.errors import ConfigError as SettingsError
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 from .context import CheckContext
 from .finding import Finding, fail, ok

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from streams.engine.settings import Settings
 from streams.kafka.lag import LagState, PartitionLag
 from streams.operations.lag import LagPoller, groups_of
+from streams.operations.settings import Settings
 
 from . import catalogue
 from .catalogue import GaugeMetric

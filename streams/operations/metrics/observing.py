@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from streams.engine.observer import Observer
-from streams.engine.settings import Settings
 from streams.kafka.topics import Stage
+from streams.operations.settings import Settings
 
 
 def observing(

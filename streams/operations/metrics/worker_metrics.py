@@ -9,10 +9,10 @@ from importlib import metadata
 from pathlib import Path
 
 from streams.engine.observer import Observer
-from streams.engine.settings import Settings
 from streams.kafka.topics import Stage
 from streams.operations.http_access import Access
 from streams.operations.model_card import NONE, model_of
+from streams.operations.settings import Settings
 
 from .catalogue import new_registry
 from .health import Health, Identity

@@ -25,7 +25,6 @@ from confluent_kafka.admin import AdminClient
 
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Record
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import admin_client, record_of
 from streams.kafka.offsets import end_offsets, first_offsets, high_watermarks
@@ -46,6 +45,7 @@ from streams.model.held import read_key
 from streams.model.outputs import INTO
 from streams.model.outputs import REPLAYED as HAS_BEEN_LETTER
 from streams.model.seals import Seal, audit_key, read_audit_key
+from streams.operations.settings import Settings
 
 from .inputs import Flags, Inputs
 from .marks import (

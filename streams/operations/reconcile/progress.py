@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from confluent_kafka.admin import AdminClient
 
-from streams.engine.settings import Settings
 from streams.kafka.offsets import GroupOffsets, high_watermarks
 from streams.kafka.topics import NOTES, PATIENT_UPDATES
 from streams.operations.lag import STAGES
+from streams.operations.settings import Settings
 
 from .inputs import Inputs
 from .marks import INPUTS

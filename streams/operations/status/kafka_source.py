@@ -10,7 +10,6 @@ from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import MemberDescription
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
 from streams.kafka.client import (
     CALL_SECONDS,
     CONSUMER,
@@ -24,6 +23,7 @@ from streams.kafka.topic_admin import TO_HAVE_THEM, partition_counts
 from streams.kafka.topics import PHI_AUDIT
 from streams.operations.held import HeldReader, WaitingNote
 from streams.operations.lag import ArrivalRate, stage_groups
+from streams.operations.settings import Settings
 
 from .audit_counts import AuditReader
 from .snapshot import GroupView, Held, Member, Quarantine, Snapshot, printable

@@ -28,7 +28,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Tracer
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -37,7 +37,6 @@ from streams.engine.errors import StreamError
 from streams.engine.log import TRACE_ID
 from streams.engine.observer import Observer, Step
 from streams.engine.records import Output, Partition, Record
-from streams.engine.settings import TraceSettings
 from streams.engine.traceparent import (
     SPAN_BITS,
     TRACE_BITS,
@@ -46,6 +45,7 @@ from streams.engine.traceparent import (
     trace_id_text,
 )
 from streams.kafka.topics import DEAD_LETTERS, HL7_RAW
+from streams.operations.settings import TraceSettings
 
 from .headers import with_parent
 

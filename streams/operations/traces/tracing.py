@@ -10,7 +10,7 @@ from streams.engine.errors import ConfigError
 from streams.engine.extras import install
 from streams.engine.observer import CompositeObserver, Observer
 from streams.engine.records import Output
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 from .headers import carried_on
 

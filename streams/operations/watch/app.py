@@ -16,9 +16,9 @@ from faust.tables.manager import TableManager
 from faust.types import TP, StreamT
 
 from streams.engine.private_files import private_folder
-from streams.engine.settings import Settings
 from streams.kafka.topics import DEAD_LETTERS, PHI_AUDIT, WATCH_TOPICS
 from streams.operations.counts.windows import Bucket
+from streams.operations.settings import Settings
 
 from .guard import CurrentRecord
 from .topic_counter import CountsTable, TopicCounter

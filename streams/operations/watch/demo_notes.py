@@ -14,7 +14,6 @@ import orjson
 from confluent_kafka import Consumer, Message, TopicPartition
 
 from streams.engine.errors import ConfigError, StreamError
-from streams.engine.settings import Settings
 from streams.kafka.client import (
     CONSUMER,
     consumer_client,
@@ -26,6 +25,7 @@ from streams.kafka.local_broker import Cluster
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import NOTES, NOTES_SCRUBBED, PHI_AUDIT
 from streams.model.outputs import SOURCE
+from streams.operations.settings import Settings
 
 log = logging.getLogger(__name__)
 

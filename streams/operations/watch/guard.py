@@ -23,7 +23,7 @@ from types import FrameType
 
 from streams.engine.exit_status import EX_CONFIG, EX_UNAVAILABLE
 from streams.engine.heartbeat import Heartbeat, Phase
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from streams.engine.settings import Settings
 from streams.kafka.lag import LagState, PartitionLag
 from streams.kafka.topics import Stage
 from streams.operations.counts.windows import HOUR
 from streams.operations.lag import STAGES, ArrivalRate, stage_groups
+from streams.operations.settings import Settings
 
 from .app import READ, group_of
 

@@ -21,7 +21,6 @@ from streams.engine.errors import ConfigError, RetriableError, StreamError
 from streams.engine.exit_status import status_of
 from streams.engine.heartbeat import Heartbeat, Parent, Phase, Pulse
 from streams.engine.log import set_up_logging
-from streams.engine.settings import Settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.lag import PartitionLag
 from streams.kafka.topic_admin import require_topics
@@ -30,6 +29,7 @@ from streams.operations.http_access import Access, own_authorization
 from streams.operations.lag import GroupMembers, LagPoller
 from streams.operations.metrics.catalogue import new_registry
 from streams.operations.metrics.lag_gauges import LagGauges
+from streams.operations.settings import Settings
 
 from .app import READ, WatchApp, group_of
 from .dashboard import Dashboard

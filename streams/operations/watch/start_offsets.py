@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, TopicPartition
 
-from streams.engine.settings import Settings
 from streams.kafka.client import CALL_SECONDS, CONSUMER, consumer_client, translated
 from streams.kafka.topic_admin import require_topics
 from streams.operations.counts.windows import DAY
+from streams.operations.settings import Settings
 
 MARGIN_SECONDS = 3600
 

@@ -27,7 +27,7 @@ from faust.types import TP
 from faust.types.transports import ConsumerT
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 SUPPORTED = (
     "security.protocol", "sasl.mechanism", "sasl.mechanisms", "sasl.username",

@@ -9,10 +9,10 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from streams.engine.character_sets import UTF_8
 from streams.engine.errors import FatalError, InvalidRecord
-from streams.engine.settings import Settings
 from streams.formats.hl7.sender import sender_key
 from streams.formats.json_map import JsonMap
 from streams.kafka.client import PRODUCER, producer_client
+from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import HL7_RAW, Topic
 
 from .json_notes import for_topic
@@ -61,7 +61,7 @@ def raw_messages(
 
 
 def feed(
-    settings: Settings,
+    settings: KafkaSettings,
     messages: Iterable[RawMessage],
     *,
     topic: Topic = HL7_RAW,

@@ -27,7 +27,7 @@ import orjson
 from streams.engine.errors import CorruptState
 from streams.engine.observer import HeldProgress
 from streams.engine.records import Output, Partition, Record
-from streams.engine.settings import Settings, UnknownPatient
+from streams.engine.settings import CoreSettings, UnknownPatient
 from streams.kafka.tables.staged import Rows, StagedTable
 from streams.kafka.topics import NOTES, NOTES_HELD
 from streams.model.held import (
@@ -85,7 +85,7 @@ class UnknownPatients:
     seconds: float = 30.0
 
     @classmethod
-    def of(cls, settings: Settings) -> UnknownPatients:
+    def of(cls, settings: CoreSettings) -> UnknownPatients:
         """Return what the settings say."""
         return cls(
             settings.unknown_patient,

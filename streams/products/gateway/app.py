@@ -23,8 +23,8 @@ from starlette.requests import ClientDisconnect
 
 from schemas import FOLDER
 from streams.engine.reasons import ReasonCode
-from streams.engine.settings import Settings
 from streams.kafka.topics import HL7_RAW
+from streams.operations.settings import Settings
 
 from . import models
 from .docs_page import page, style

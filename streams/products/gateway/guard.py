@@ -15,8 +15,8 @@ from typing import Any
 
 import orjson
 
-from streams.engine.settings import Settings
 from streams.operations.http_access import Hosts, Tokens
+from streams.operations.settings import Settings
 
 from .gateway_metrics import GatewayMetrics
 from .settings import GatewaySettings

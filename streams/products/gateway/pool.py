@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from streams.engine.exit_status import EX_SOFTWARE
 from streams.engine.reasons import ReasonCode
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 from .settings import GatewaySettings
 from .tasks import SIZES, Answer, Code, Refused, Task

@@ -19,13 +19,13 @@ from deid_core import ConfigError as DeidConfigError
 from schemas import json_text
 from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.reasons import ReasonCode
-from streams.engine.settings import Settings
 from streams.formats import Format, recognise
 from streams.formats.documents import Unreadable, UnreadableKind, open_document
 from streams.formats.readers import CONTENT_TYPES, READERS
 from streams.model.audit import Join
 from streams.model.parts import Part, Reader, Rebuilt
 from streams.model.patients.known_identifiers import PatientRecords
+from streams.operations.settings import Settings
 from streams.pipeline.files.documents import FileNotes
 from streams.pipeline.publish import Ids, PatientValues, Pseudonyms, join_of
 from streams.pipeline.scrub.documents import (

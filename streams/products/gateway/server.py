@@ -16,8 +16,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from streams.engine.errors import ConfigError, FatalError
 from streams.engine.exit_status import EX_CONFIG
-from streams.engine.settings import Settings
 from streams.operations.http_access import Hosts, Tokens, is_loopback
+from streams.operations.settings import Settings
 
 from .app import ENDPOINTS, application
 from .gateway_metrics import GatewayMetrics

@@ -25,7 +25,7 @@ from streams.engine.exit_status import EX_SOFTWARE, status_of
 from streams.engine.heartbeat import Parent
 from streams.engine.log import set_up_logging
 from streams.engine.reasons import ReasonCode
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 from .scrubbing import Scrubber
 from .tasks import SIZES, Answer, Refused, Task

@@ -17,9 +17,9 @@ from streams.cli.terminal import print_json, show_table
 from streams.engine.exit_status import status_of
 from streams.engine.log import set_up_logging
 from streams.engine.private_files import keep_files_private
-from streams.engine.settings import load_settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
+from streams.operations.settings import load_settings
 from streams.service.versions import runtime
 
 from .settings import LakeSettings

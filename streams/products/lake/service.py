@@ -17,13 +17,13 @@ from types import FrameType
 from pyiceberg.catalog import Catalog
 
 from streams.engine.errors import RetriableError, TopicReplaced
-from streams.engine.settings import Settings
 from streams.kafka.client import admin_client, wait_for_broker
 from streams.kafka.identities import Identities, topic_ids
 from streams.kafka.topic_admin import require_topics
 from streams.operations.http_access import Access
 from streams.operations.metrics.catalogue import new_registry
 from streams.operations.metrics.server import serving
+from streams.operations.settings import Settings
 
 from .batch import Batch
 from .catalog import open_catalog

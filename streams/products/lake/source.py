@@ -13,7 +13,6 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from streams.engine.errors import FatalError, Fenced
 from streams.engine.records import Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.client import (
     CONSUMER,
     admin_client,
@@ -23,6 +22,7 @@ from streams.kafka.client import (
     translated,
 )
 from streams.kafka.offsets import END_OF_PARTITION, end_offsets, first_offsets
+from streams.operations.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams.engine.settings import Settings
 from streams.kafka.client import admin_client
 from streams.kafka.offsets import end_offsets
+from streams.operations.settings import Settings
 
 from .maintenance import small_files
 from .settings import LakeSettings

@@ -13,7 +13,7 @@ from streams.engine.errors import ConfigError
 from streams.engine.exit_status import status_of
 from streams.engine.log import set_up_logging
 from streams.engine.private_files import keep_files_private
-from streams.engine.settings import load_settings
+from streams.operations.settings import load_settings
 from streams.service.versions import runtime
 
 log = logging.getLogger(__name__)

@@ -16,10 +16,10 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streams.engine.settings import Settings
 from streams.formats.hl7.acknowledgement import Refusal
 from streams.kafka.client import PRODUCER, log_error, producer_client
 from streams.kafka.topics import HL7_RAW
+from streams.operations.settings import Settings
 
 from .settings import MllpSettings
 

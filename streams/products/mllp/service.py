@@ -15,13 +15,13 @@ from typing import Any
 
 from streams.engine.errors import ConfigError
 from streams.engine.heartbeat import Backstop
-from streams.engine.settings import Settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import HL7_RAW
 from streams.operations.http_access import Access, is_loopback
 from streams.operations.metrics.catalogue import new_registry
 from streams.operations.metrics.server import serving
+from streams.operations.settings import Settings
 
 from .listener import Listener
 from .metrics import ListenerHealth, ListenerMetrics

@@ -23,7 +23,6 @@ from streams.engine.errors import FatalError, RetriableError, StreamError
 from streams.engine.keys.office import NotOpened, OfficePrivateKey
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
-from streams.engine.settings import Settings
 from streams.formats.hl7.sender import sender_key
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import MAX_MESSAGE_BYTES, admin_client, record_of
@@ -43,6 +42,7 @@ from streams.kafka.wire_format import WireFormat
 from streams.model.audit import AuditEvent
 from streams.model.letters import Letter
 from streams.model.outputs import REPLAYED, encoded
+from streams.operations.settings import Settings
 from streams.pipeline.files.feed import RawMessage, feed
 
 log = logging.getLogger(__name__)

@@ -23,12 +23,12 @@ from streams.engine.keys.files import read_private
 from streams.engine.keys.office import MAKE, NotOpened, OfficePrivateKey, has_passphrase
 from streams.engine.reasons import REASONS
 from streams.engine.records import Record
-from streams.engine.settings import Settings, load_settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import DEAD_LETTERS, LETTERS_COME_FROM, LETTERS_REPLAYED
 from streams.kafka.wire_format import split
 from streams.model.letters import Letter
+from streams.operations.settings import Settings, load_settings
 from streams.products.office.dead_letters import (
     DeadLetters,
     Keys,

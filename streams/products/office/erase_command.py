@@ -25,7 +25,6 @@ from streams.cli.terminal import (
     show_table,
 )
 from streams.engine.errors import InvalidRecord
-from streams.engine.settings import Settings, load_settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.tables.table import KEPT_SECONDS, UNUSED_SECONDS
 from streams.kafka.topic_admin import require_topics
@@ -42,6 +41,7 @@ from streams.kafka.topics import (
     Topic,
 )
 from streams.model.patients.demographics import PatientId
+from streams.operations.settings import Settings, load_settings
 from streams.products.office.erasure import Erased, Erasure, Found, kept_by
 from streams.products.office.naming import SURE_LENGTH, is_sure
 from streams.products.office.null_values import NullValues

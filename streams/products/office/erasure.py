@@ -29,7 +29,6 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 
 from streams.engine.errors import FatalError, StreamError
 from streams.engine.records import Output, Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import CALL_SECONDS, admin_client, record_of, translated
 from streams.kafka.offsets import GroupOffsets, first_offsets, stable_ends
@@ -59,6 +58,7 @@ from streams.model.outputs import (
 )
 from streams.model.patients.demographics import PatientId
 from streams.operations.held import WaitingNote, commands, waiting_notes
+from streams.operations.settings import Settings
 
 from .naming import Content, content_of, names
 from .null_values import NullValues

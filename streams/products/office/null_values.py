@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from streams.engine.records import Output
-from streams.engine.settings import Settings
 from streams.kafka.topics import HL7_SCRUBBED, NOTES_SCRUBBED, PHI_AUDIT
 from streams.model.outputs import erased_rows
 from streams.model.seals import Seals, audit_key
+from streams.operations.settings import Settings
 from streams.pipeline.publish import Pseudonyms
 
 PUBLISHED = (NOTES_SCRUBBED, HL7_SCRUBBED, PHI_AUDIT)

@@ -19,13 +19,13 @@ import orjson
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.partitioner import partition_of
 from streams.kafka.tables.staged import MemoryRows
 from streams.kafka.topics import NOTES
 from streams.model.outputs import RECEIVED
 from streams.model.patients.demographics import PatientId, PatientRecord
 from streams.model.patients.updates import decode_update, fold
+from streams.operations.settings import Settings
 from streams.pipeline.scrub.decode import decode, require_key
 from streams.pipeline.scrub.join import Joined, PatientJoin, row_value
 from streams.pipeline.scrub.outputs import ScrubOutputs

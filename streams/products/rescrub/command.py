@@ -15,10 +15,10 @@ from streams.cli.terminal import counting, print_json, say
 from streams.engine.extras import SERVICE, require
 from streams.engine.log import set_up_logging
 from streams.engine.private_files import keep_files_private
-from streams.engine.settings import load_settings
 from streams.kafka.client import wait_for_broker
 from streams.kafka.consumer import check_consumers
 from streams.kafka.producer import check_producer
+from streams.operations.settings import load_settings
 from streams.products.rescrub.job import Report, open_plan, run
 from streams.products.rescrub.request import checked_version
 

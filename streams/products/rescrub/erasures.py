@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from confluent_kafka.admin import AdminClient
 
 from streams.engine.errors import ConfigError, RetriableError
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.offsets import GroupOffsets, first_offsets, high_watermarks
 from streams.kafka.topics import NOTES, PATIENT_UPDATES, Topic
+from streams.operations.settings import Settings
 from streams.service.lost_offsets import wait_until_stable
 
 SKEW_MS = 5 * 60 * 1000

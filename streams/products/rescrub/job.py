@@ -21,7 +21,6 @@ from streams.engine.errors import ConfigError, StateLocked, StateUnusable
 from streams.engine.observer import CompositeListener, Observer
 from streams.engine.records import CommittedOffset, Output, Partition, Record
 from streams.engine.runner import Runner
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import CALL_SECONDS, admin_client
 from streams.kafka.consumer import KafkaConsumer
@@ -33,6 +32,7 @@ from streams.kafka.tables.table import ChangelogTable
 from streams.kafka.topics import DEAD_LETTERS, NOTES, PATIENTS, RESCRUB
 from streams.model.outputs import OUTCOME
 from streams.model.seals import Seals, audit_key
+from streams.operations.settings import Settings
 from streams.pipeline.scrub.outputs import ScrubOutputs
 from streams.pipeline.scrub.scrubbing import NoteScrubber
 from streams.service.assemble import back_off, limits_of

@@ -24,7 +24,6 @@ from confluent_kafka.admin import (
 
 from streams.engine.errors import ConfigError, RetriableError
 from streams.engine.records import CommittedOffset, Output, Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import (
     CALL_SECONDS,
@@ -58,6 +57,7 @@ from streams.kafka.wire_format import SchemaIds
 from streams.model.audit import AuditEvent
 from streams.model.outputs import OUTCOME
 from streams.model.seals import SEAL, Seal, Seals, audit_key
+from streams.operations.settings import Settings
 
 from .erasures import require_updates
 from .request import From, Means, topics_of

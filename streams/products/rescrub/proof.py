@@ -12,7 +12,6 @@ from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import admin_client, record_of
 from streams.kafka.offsets import GroupOffsets, first_offsets, high_watermarks
@@ -24,6 +23,7 @@ from streams.operations.reconcile import Conclusion, Verdict
 from streams.operations.reconcile.inputs import Inputs
 from streams.operations.reconcile.marks import Mark, Marks, Refused
 from streams.operations.reconcile.verdict import Fault
+from streams.operations.settings import Settings
 from streams.service.lost_offsets import wait_until_stable
 
 from .plan import BEGUN, Plan, Planner

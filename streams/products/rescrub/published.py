@@ -14,7 +14,6 @@ import numpy.typing as npt
 from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import record_of
 from streams.kafka.offsets import GroupOffsets, high_watermarks, offsets_at
@@ -22,6 +21,7 @@ from streams.kafka.topic_admin import partition_counts
 from streams.kafka.topics import DAY_MS, NOTES, PHI_AUDIT
 from streams.model.outputs import OUTCOME, SOURCE
 from streams.model.seals import SEAL, Seal, Seals, audit_key
+from streams.operations.settings import Settings
 from streams.service.lost_offsets import wait_until_stable
 
 _SOURCE = re.compile(rb"notes/([0-9]{1,9})/([0-9]{1,18})")

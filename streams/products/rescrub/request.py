@@ -18,10 +18,10 @@ from deid_core.policy import load_policy
 from deid_core.tagger.model_files import model_version
 from deid_core.term_files import TermFiles
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
 from streams.kafka.topics import RESCRUB, RESCRUBBED, Topic
 from streams.kafka.versions import LIVE, VERSION
 from streams.model.audit import Run
+from streams.operations.settings import Settings
 from streams.pipeline.scrub.outputs import Destination
 
 EARLIEST = "earliest"

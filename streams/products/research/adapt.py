@@ -154,8 +154,8 @@ def _read(
 
         if notes:
             return notes_in_files(notes, most, seed, seen)
-        from streams.engine.settings import load_settings
         from streams.kafka.client import wait_for_broker
+        from streams.operations.settings import load_settings
 
         settings = load_settings(config, {"bootstrap": bootstrap})
         wait_for_broker(settings)

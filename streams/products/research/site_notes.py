@@ -18,7 +18,6 @@ from deid_core.research.corpora.marked import is_marked
 from deid_core.research.corpora.readers import read_corpus
 from streams.engine.errors import InputError, InvalidRecord
 from streams.engine.records import Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.bounded import committed_records
 from streams.kafka.client import admin_client, record_of
 from streams.kafka.offsets import end_offsets, first_offsets
@@ -26,6 +25,7 @@ from streams.kafka.tables.staged import MemoryRows
 from streams.kafka.topic_admin import partition_counts
 from streams.kafka.topics import NOTES, PATIENTS
 from streams.model.notes import ClinicalNote
+from streams.operations.settings import Settings
 from streams.pipeline.files.documents import SUFFIXES, documents_in, format_of
 from streams.pipeline.files.sources import files_in, require_present
 from streams.pipeline.scrub.decode import decode

@@ -20,8 +20,8 @@ from streams.engine.errors import (
     OutputError,
 )
 from streams.engine.errors import FatalError as Fatal
-from streams.engine.settings import Settings
 from streams.kafka import client
+from streams.operations.settings import Settings
 
 ROOT = Path(streams.__file__).parents[1]
 

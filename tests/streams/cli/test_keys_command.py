@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from streams.cli.app import app
 from streams.engine.keys.files import write_private
-from streams.engine.settings import load_settings
 from streams.model.patients.demographics import PatientId
+from streams.operations.settings import load_settings
 from streams.pipeline.publish import Pseudonyms
 
 KEY = b"ZZSECRET" * 4

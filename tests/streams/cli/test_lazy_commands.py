@@ -115,7 +115,7 @@ def test_the_package_loads_nothing_until_a_name_is_used():
 
 
 def test_the_settings_load_neither_the_library_nor_clients():
-    names, _ = modules_after("import streams.engine.settings")
+    names, _ = modules_after("import streams.operations.settings")
 
     assert packages_of(names) <= {
         *("annotated_types", "orjson", "pydantic", "pydantic_core"),

@@ -11,7 +11,7 @@ import pytest
 from streams.demo.page import with_metrics
 from streams.demo.services import Service, home
 from streams.engine.errors import FatalError
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2])

@@ -4,10 +4,10 @@ import pytest
 from confluent_kafka import KafkaError
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
 from streams.kafka.client import admin_client, security_problem
 from streams.kafka.consumer import check_consumers
 from streams.kafka.producer import check_producer
+from streams.operations.settings import Settings
 
 FAILED = "SASL authentication error: Authentication failed during authentication due to"
 VERIFY = "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"

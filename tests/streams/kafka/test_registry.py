@@ -21,7 +21,6 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from streams.engine.errors import ConfigError, RegistryUnreachable
 from streams.engine.keys.office import make_pair, public_file
-from streams.engine.settings import Settings, load_settings
 from streams.kafka.registry import (
     ASK_AGAIN_SECONDS,
     KnownIds,
@@ -39,6 +38,7 @@ from streams.kafka.topics import (
     Stage,
 )
 from streams.operations.doctor.registry import registry as check
+from streams.operations.settings import Settings, load_settings
 from tests.apicurio import apicurio as run_apicurio
 from tests.commands import phistream
 from tests.registry import settings_of, stand_in

@@ -20,7 +20,6 @@ from deid_core import TermFiles
 from streams.engine.errors import RetriableError
 from streams.engine.keys.office import make_pair
 from streams.engine.private_files import private_folder
-from streams.engine.settings import Settings
 from streams.kafka.topics import (
     ALL_TOPICS,
     DEAD_LETTERS,
@@ -48,6 +47,7 @@ from streams.operations.doctor.context import CheckContext
 from streams.operations.doctor.finding import Level, fail, ok, warn
 from streams.operations.doctor.report import report, rows, skipped, verdict
 from streams.operations.doctor.topics import SeenTopic, judge_dead_letters
+from streams.operations.settings import Settings
 
 OK, WARN, FAIL = Level.OK, Level.WARN, Level.FAIL
 MARKER = "zzsecretzz"  # stands for whatever must not be shown

@@ -8,13 +8,13 @@ import pytest
 from pydantic import SecretStr
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Settings
 from streams.operations.http_access import (
     Access,
     Hosts,
     Tokens,
     own_authorization,
 )
+from streams.operations.settings import Settings
 
 ONE, TWO = "1" * 32, "2" * 40
 ANY = "0.0.0.0"  # noqa: S104 (nothing listens)

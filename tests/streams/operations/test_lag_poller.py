@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from streams.engine.errors import RetriableError
-from streams.engine.settings import Settings
 from streams.kafka.lag import LagState, PartitionLag
 from streams.operations import lag
 from streams.operations.lag import ArrivalRate, LagPoller, stage_groups
+from streams.operations.settings import Settings
 
 
 def reading(stable, topic="hl7.raw"):

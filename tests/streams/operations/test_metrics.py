@@ -21,7 +21,6 @@ from streams.engine.observer import (
 )
 from streams.engine.reasons import ReasonCode
 from streams.engine.records import Output, Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.lag import LagState, PartitionLag
 from streams.kafka.topics import PATIENT_UPDATES, PATIENTS, Stage
 from streams.model.audit import AuditEvent, dead_letter
@@ -33,6 +32,7 @@ from streams.operations.metrics.lag_gauges import LagGauges, OwnLag
 from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.operations.metrics.observing import observing
 from streams.operations.metrics.server import serving
+from streams.operations.settings import Settings
 from streams.products.mllp.catalogue import METRICS as MLLP
 from tests.office import OFFICE
 from tests.streams.kafka import local_broker as local

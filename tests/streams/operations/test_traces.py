@@ -20,13 +20,13 @@ from streams.engine.keys.ring import PseudonymKeys
 from streams.engine.log import JsonLines
 from streams.engine.observer import CompositeObserver, Observer
 from streams.engine.records import Output, Partition, Record
-from streams.engine.settings import Settings, TraceSettings, load_settings
 from streams.engine.traceparent import TRACEPARENT, TraceParent
 from streams.kafka.topics import HL7_RAW, NOTES
 from streams.model.notes import ClinicalNote
 from streams.model.outputs import RECEIVED
 from streams.model.patients.demographics import PatientId
 from streams.model.seals import Seals
+from streams.operations.settings import Settings, TraceSettings, load_settings
 from streams.operations.traces.exporting import (
     LoggedExporter,
     exporting,

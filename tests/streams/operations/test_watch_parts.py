@@ -14,12 +14,12 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from streams.engine.errors import ConfigError
 from streams.engine.records import Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.lag import LagState, PartitionLag
 from streams.model.outputs import RECEIVED, received_header
 from streams.operations.counts.windows import HOUR
 from streams.operations.http_access import Access
 from streams.operations.model_card import model_in, model_of
+from streams.operations.settings import Settings
 from streams.operations.watch.dashboard import PARTS
 from streams.operations.watch.demo_notes import require_own_broker
 from streams.operations.watch.lag_history import LagTrend

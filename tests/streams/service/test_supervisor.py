@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from streams.engine.exit_status import EX_CONFIG, EX_SOFTWARE, EX_TEMPFAIL
-from streams.engine.settings import Settings
 from streams.kafka.topics import Stage
+from streams.operations.settings import Settings
 from streams.service import supervisor
 from streams.service.supervisor import MAX_SHORT_LIVES, Supervisor
 

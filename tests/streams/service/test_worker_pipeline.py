@@ -7,8 +7,8 @@ from streams.engine.errors import ConfigError, InvalidRecord
 from streams.engine.keys.office import make_pair
 from streams.engine.observer import Observer
 from streams.engine.records import Partition, Record
-from streams.engine.settings import Settings
 from streams.kafka.topics import Stage
+from streams.operations.settings import Settings
 from streams.service.assemble import processor_of
 from streams.service.scrub import deidentifier_of
 

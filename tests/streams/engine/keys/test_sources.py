@@ -11,7 +11,7 @@ import pytest
 from streams.engine.errors import ConfigError
 from streams.engine.keys.ring import PseudonymKey, PseudonymKeys, key_id_of
 from streams.engine.keys.sources import read_directory, read_source
-from streams.engine.settings import Settings, load_settings
+from streams.operations.settings import Settings, load_settings
 
 KEY = "ZZSECRET" * 4
 OTHER = "YYSECRET" * 4

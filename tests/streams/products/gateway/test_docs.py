@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 from streams.products.gateway.app import (
     ENDPOINTS,
     NO_TELEMETRY,

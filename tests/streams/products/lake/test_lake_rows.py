@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from streams.engine.settings import load_settings
+from streams.operations.settings import load_settings
 from streams.products.lake.columns import columns, converters, properties_of
 from streams.products.lake.progress import LostProgress, Progress, progress_of
 from streams.products.lake.rows import Erased, RefusedRecord, rows_of

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from streams.engine.errors import ConfigError, RetriableError
-from streams.engine.settings import Settings
 from streams.kafka.topics import NOTES, PHI_AUDIT
 from streams.kafka.versions import live_name
+from streams.operations.settings import Settings
 from streams.products.rescrub import erasures
 from streams.products.rescrub.archive import means_of
 from streams.products.rescrub.erasures import SKEW_MS, Erasures
@@ -19,7 +19,7 @@ from streams.products.rescrub.published import PublishedNotes
 from streams.products.rescrub.request import From, Means, checked_version
 
 SAID = """
-from streams.engine.settings import Settings
+from streams.operations.settings import Settings
 from streams.products.rescrub.request import Means
 for preset in ("hybrid", "lexical", "meddocan"):
     print(Means.of(Settings(preset=preset, policy="surrogate")))
