@@ -29,7 +29,7 @@ ORPHAN_SECONDS = 5.0
 REARM = 8
 """The backstop is postponed at most so often in its time: each call costs a thread."""
 _BEAT, _PHASE, _LIFE, _IS_EXCUSED, _EXCUSED_SINCE = range(5)
-_EXCUSED_MOST = 100
+_MAX_EXCUSED = 100
 """Processes of a slot before this one that are excused at most."""
 
 
@@ -95,7 +95,7 @@ class Heartbeat:
     def life(self) -> Life:
         """The process that runs now, by name, and those that no record has ended."""
         number = int(self._shared[_LIFE])
-        since = max(int(self._shared[_EXCUSED_SINCE]), number - _EXCUSED_MOST)
+        since = max(int(self._shared[_EXCUSED_SINCE]), number - _MAX_EXCUSED)
         names = [f"{self._slot}-{each}" for each in range(since, number + 1)]
         return Life(names[-1], frozenset(names))
 

@@ -131,24 +131,24 @@ class Limits:
 
     Args:
         max_records: Per transaction; halved after a failure, then doubled again.
-        poll_seconds: How long a batch waits to fill.
+        batch_seconds: Time that a batch waits for more records after its first.
         micro_batch_bytes: Keys and values processed in one call; a larger record is
             processed alone.
         note_seconds: CPU time for a micro-batch, or for a record alone.
         note_seconds_per_mb: Additional CPU time for each megabyte.
         micro_batch_seconds: Upper bound of the sum of both.
-        batch_seconds: Time after which a batch commits what is done and reads the rest
+        commit_seconds: Time after which a batch commits what is done and reads the rest
             again; a third of it for suspects, so that other partitions go on.
         max_failures: Failed transactions in a row before the process gives up.
     """
 
     max_records: int
-    poll_seconds: float
+    batch_seconds: float
     micro_batch_bytes: int = 256 * 1024
     note_seconds: float = 5.0
     note_seconds_per_mb: float = 15.0
     micro_batch_seconds: float = 30.0
-    batch_seconds: float = 15.0
+    commit_seconds: float = 15.0
     max_failures: int = 10
 
     def cpu_seconds(self, records: Sequence[Record]) -> float:
@@ -165,8 +165,8 @@ class Limits:
         would never have a second micro-batch.
         """
         seconds = self.cpu_seconds(records)
-        kept_free = min(seconds, self.batch_seconds / 2)
-        return min(self.batch_seconds - kept_free, 1.9 * self.batch_seconds - seconds)
+        kept_free = min(seconds, self.commit_seconds / 2)
+        return min(self.commit_seconds - kept_free, 1.9 * self.commit_seconds - seconds)
 
 
 class Runner:
@@ -253,7 +253,7 @@ class Runner:
         claimed = self._custody.open(self._processor.ready())
         self._consumer.resume(self._processor.settled(claimed))
         self._write_due()
-        records = self._consumer.poll(self._max_records, self._limits.poll_seconds)
+        records = self._consumer.poll(self._max_records, self._limits.batch_seconds)
         if not records:
             return 0
         self._beat()
@@ -323,7 +323,7 @@ class Runner:
             following = next(iter(records[at + 1 : at + 2]), None)
             if following is not None and following.partition != record.partition:
                 following = None
-            is_late = self._clock() - begun > self._limits.batch_seconds / 3
+            is_late = self._clock() - begun > self._limits.commit_seconds / 3
             outcome = self._alone(record)
             self._stage([record], [outcome])
             self._custody.pass_on(record, None if is_late else following)

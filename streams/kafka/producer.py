@@ -56,8 +56,8 @@ class KafkaProducer:
     ) -> None:
         self._within = within
         # Longer than that its broker does not keep a transaction open.
-        patience = min(settings.transaction_seconds, settings.poll_seconds / 2)
-        self._commit_seconds = max(CALL_SECONDS, patience)
+        longest = min(settings.transaction_seconds, settings.poll_seconds / 2)
+        self._commit_seconds = max(CALL_SECONDS, longest)
         self._client = partial(_client, settings, transactional_id)
         self._wire_format = WireFormat(schema_ids or {})
         self._written: dict[Partition, int] = {}

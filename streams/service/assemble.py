@@ -63,12 +63,14 @@ def limits_of(settings: Settings) -> Limits:
     """Return the limits of the main loop."""
     return Limits(
         max_records=settings.batch_records,
-        poll_seconds=settings.batch_seconds,
+        batch_seconds=settings.batch_seconds,
         micro_batch_bytes=settings.portion_bytes,
         note_seconds=settings.note_seconds,
         note_seconds_per_mb=settings.note_seconds_per_mb,
+        # The group takes the worker for dead after poll_seconds, the broker its
+        # transaction after transaction_seconds: a batch must end well before both.
         micro_batch_seconds=settings.poll_seconds / 3,
-        batch_seconds=min(settings.poll_seconds / 4, settings.transaction_seconds / 2),
+        commit_seconds=min(settings.poll_seconds / 4, settings.transaction_seconds / 2),
     )
 
 

@@ -462,7 +462,7 @@ def test_a_batch_that_takes_long_commits_what_it_has(seconds, micro_batches):
     processor.process = slow
     # The next micro-batch may take longer than half of the batch's time.
     runner = start(
-        broker, processor, max_records=40, micro_batch_bytes=50, batch_seconds=5.0
+        broker, processor, max_records=40, micro_batch_bytes=50, commit_seconds=5.0
     )
     runner._clock = lambda: now[0]
 
@@ -484,7 +484,7 @@ def test_a_process_that_was_away_for_long_accuses_the_records_it_had(broker):
         return process(records)
 
     processor.process = slow
-    runner = start(broker, processor, micro_batch_seconds=20.0, batch_seconds=1e3)
+    runner = start(broker, processor, micro_batch_seconds=20.0, commit_seconds=1e3)
     runner._clock = lambda: now[0]
     runner._custody._accused = accused.append
 
@@ -510,7 +510,7 @@ def test_a_batch_leaves_to_the_next_what_may_outlast_its_transaction(
 ):
     record = Record(Partition("notes", 0), 0, b"", b"x" * size)
     limits = Limits(
-        max_records=1, poll_seconds=0, batch_seconds=batch, micro_batch_seconds=20.0
+        max_records=1, batch_seconds=0, commit_seconds=batch, micro_batch_seconds=20.0
     )
 
     assert latest == pytest.approx(limits.seconds_before([record]), abs=0.05)
@@ -520,7 +520,7 @@ def test_a_batch_of_quick_notes_is_whole_next_to_a_short_transaction_timeout():
     """All but the first micro-batch were read again: a batch had 64 notes at most."""
     broker = many(60, partitions=1)
     runner = start(
-        broker, Upper(), max_records=40, micro_batch_bytes=50, batch_seconds=5.0
+        broker, Upper(), max_records=40, micro_batch_bytes=50, commit_seconds=5.0
     )
 
     assert runner.run_once() == 40
@@ -532,7 +532,7 @@ def test_a_micro_batch_is_bounded_by_bytes():
         broker.put(0, b"x" * size)
     processor = Deadly()
     runner = start(
-        broker, processor, max_records=10, micro_batch_bytes=100, batch_seconds=1e3
+        broker, processor, max_records=10, micro_batch_bytes=100, commit_seconds=1e3
     )
 
     runner.run_once()

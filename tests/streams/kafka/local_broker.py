@@ -170,7 +170,7 @@ def start(
     """Return the runner of a worker that has just been assigned all partitions."""
     checkpoint = Checkpoint(LocalProducer(broker))
     consumer = LocalConsumer(broker)
-    limits = Limits(**({"max_records": 2, "poll_seconds": 0} | limits))
+    limits = Limits(**({"max_records": 2, "batch_seconds": 0} | limits))
     custody = Custody(["notes"], checkpoint, batch=limits.max_records)
     custody.follow(consumer)
     custody.assigned(range(broker.partitions))
