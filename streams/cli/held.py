@@ -12,7 +12,7 @@ from rich.console import Console
 from streams.kafka.client import wait_for_broker
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import NOTES_HELD, PATIENT_UPDATES
-from streams.operations.held import (
+from streams.operations.held_notes import (
     Decision,
     WaitingNote,
     command,

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from streams.kafka.client import wait_for_broker
 from streams.model.seals import read_audit_key
-from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
+from streams.operations.reconcile import Auditor, Conclusion, Result, TopicVerdict
 from streams.operations.settings import load_settings
 from streams.products import load, products
 
@@ -32,7 +32,7 @@ COLUMNS = {
     "doubled": "doub-\nled",
     "out_of_order": "out of\norder",
 }
-"""The title of each column, by field of `Verdict`."""
+"""The title of each column, by field of `TopicVerdict`."""
 STATUSES = {Result.PASSES: 0, Result.FAILS: 1, Result.COULD_NOT_CHECK: 3}
 """The exit statuses."""
 
@@ -113,7 +113,7 @@ def print_conclusion(
     console.print(conclusion.line, style="bold", highlight=False, soft_wrap=True)
 
 
-def verdict_table(verdicts: Iterable[Verdict]) -> Table:
+def verdict_table(verdicts: Iterable[TopicVerdict]) -> Table:
     """Return the verdicts as a table of 80 columns, for counts of millions."""
     table = Table("input", box=None, padding=(0, 1, 0, 0), header_style="dim")
     for title in COLUMNS.values():
@@ -127,7 +127,7 @@ def verdict_table(verdicts: Iterable[Verdict]) -> Table:
 
 
 def _print_findings(
-    console: Console, verdicts: Iterable[Verdict], not_checked: Iterable[str]
+    console: Console, verdicts: Iterable[TopicVerdict], not_checked: Iterable[str]
 ) -> None:
     """Print what is wrong, by position, and what the verdicts do not say."""
     for each in verdicts:

@@ -135,7 +135,7 @@ def _drain(settings: Settings, running: list[Service], console: Console) -> None
         intake = bars.add_task("intake", total=None)
         scrub = bars.add_task("scrub", total=None)
 
-        def show(now: flow.Progress) -> None:
+        def show(now: flow.FlowProgress) -> None:
             bars.update(intake, completed=now.intake_done, total=now.intake_all)
             bars.update(scrub, completed=now.scrub_done, total=now.scrub_all)
 

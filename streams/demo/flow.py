@@ -62,7 +62,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FlowProgress:
     """The offsets committed by both stages, and the ends of what they read."""
 
     intake_done: int
@@ -74,7 +74,7 @@ class Progress:
 def wait_until_drained(
     settings: Settings,
     check: Callable[[], None],
-    show: Callable[[Progress], None],
+    show: Callable[[FlowProgress], None],
 ) -> None:
     """Return when intake and scrub have processed all records.
 
@@ -102,7 +102,7 @@ def wait_until_drained(
         now = last
         with suppress(RetriableError):  # a broker that doesn't answer is asked again
             done, end = _offsets([raw])
-            now = Progress(done, end, *_offsets([notes, updates]))
+            now = FlowProgress(done, end, *_offsets([notes, updates]))
             show(now)
             if all(reader.is_drained(reader.read()) for reader in readers):
                 break

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from .draft import Draft, Narrative
-from .pools import NoteKind, Section, Template
+from .pools import NoteKind, NoteSection, Template
 from .slots import SLOTS, Scene, missing_slots
 
 MAX_ATTEMPTS = 50
@@ -48,7 +48,12 @@ def _draft(kind: NoteKind, scene: Scene, words: int) -> Draft:
 
 
 def _write_section(
-    draft: Draft, section: Section, scene: Scene, *, until: int, missing: frozenset[str]
+    draft: Draft,
+    section: NoteSection,
+    scene: Scene,
+    *,
+    until: int,
+    missing: frozenset[str],
 ) -> None:
     usable = [each for each in section.sentences if not each.slots & missing]
     if draft.words >= until or not usable:

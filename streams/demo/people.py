@@ -31,7 +31,7 @@ class Staff:
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
+class NextOfKin:
     """Next of kin; ``relation`` is a code of HL7 table 0063 and its word."""
 
     name: PersonName = field(repr=False)
@@ -62,7 +62,7 @@ class WardPatient:
     email: str = field(repr=False)
     ssn: str = field(repr=False)
     account: str = field(repr=False)
-    kin: tuple[Kin, ...] = field(repr=False)
+    kin: tuple[NextOfKin, ...] = field(repr=False)
     gp: Staff = field(repr=False)
     attending: Staff = field(repr=False)
     ordering: Staff = field(repr=False)
@@ -170,12 +170,12 @@ class Registry:
         age = self._rng.uniform(91, 103) if oldest else self._rng.uniform(19, 88)
         return self._epoch - timedelta(days=round(age * DAYS_A_YEAR))
 
-    def _kin(self, name: PersonName) -> tuple[Kin, ...]:
+    def _kin(self, name: PersonName) -> tuple[NextOfKin, ...]:
         rng = self._rng
         kin = []
         for code, word, sex in rng.sample(self._pools.relations, rng.randrange(1, 3)):
             relative = self._name(sex)
             if rng.random() < 0.5:
                 relative = PersonName(name.family, relative.given)
-            kin.append(Kin(relative, (code, word), self.phone()))
+            kin.append(NextOfKin(relative, (code, word), self.phone()))
         return tuple(kin)

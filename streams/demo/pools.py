@@ -39,7 +39,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class NoteSection:
     """A part of a note under one heading."""
 
     heading: str
@@ -54,7 +54,7 @@ class NoteKind:
     document: tuple[str, str, str]
     titles: tuple[str, ...]
     head: tuple[Template, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[NoteSection, ...]
     close: tuple[Template, ...]
 
     @property
@@ -128,7 +128,7 @@ def _kind(name: str, document: tuple[str, str, str], table: dict[str, Any]) -> N
         titles=tuple(table["titles"]),
         head=_templates(table["head"]),
         sections=tuple(
-            Section(section["heading"], _templates(section["sentences"]))
+            NoteSection(section["heading"], _templates(section["sentences"]))
             for section in table["sections"]
         ),
         close=_templates(table["close"]),

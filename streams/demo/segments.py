@@ -13,7 +13,7 @@ from datetime import date, datetime
 
 from deid_core.document import Address, PersonName
 
-from .people import Kin, Staff, WardPatient
+from .people import NextOfKin, Staff, WardPatient
 from .pools import Site
 
 UTF_8, LATIN_1 = "UNICODE UTF-8", "8859/1"
@@ -184,7 +184,7 @@ def pd1(person: WardPatient) -> str:
     return segment("PD1", {4: xcn(person.gp)})
 
 
-def nk1(number: int, kin: Kin, version: str) -> str:
+def nk1(number: int, kin: NextOfKin, version: str) -> str:
     """Return NK1 of one relative; the relationship is of table 0063."""
     code, word = kin.relation
     fields = {1: str(number), 2: xpn(kin.name), 3: f"{code}^{word}^HL70063"}

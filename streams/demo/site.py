@@ -182,7 +182,7 @@ class SiteHospital:
             day = datetime.combine(EPOCH, time(6)) + timedelta(
                 days=chance.randrange(_DAYS)
             )
-            draft = _Draft(self, patient, day, chance)
+            draft = _NoteDraft(self, patient, day, chance)
             text, spans = draft.written()
             document = GoldDocument(
                 f"site-{number}", text, spans, known=patient.known(), note_type="ward"
@@ -200,7 +200,7 @@ class SiteHospital:
         )
 
 
-class _Draft:
+class _NoteDraft:
     """One note while it is written."""
 
     def __init__(
@@ -332,17 +332,17 @@ class _Draft:
         self.mark(from_pattern(pattern, self._chance), Label.IDNUM, NUMBER)
 
 
-_MARKED: dict[str, Callable[[_Draft], None]] = {
-    "author": _Draft.author,
-    "partner": _Draft.partner,
-    "staff": _Draft.staff,
-    "sign_off": _Draft.sign_off,
-    "clinic": _Draft.clinic,
-    "clinic_known": _Draft.clinic_known,
-    "patient": _Draft.patient,
-    "number": _Draft.number,
-    "visit": _Draft.visit,
-    "date": _Draft.date,
+_MARKED: dict[str, Callable[[_NoteDraft], None]] = {
+    "author": _NoteDraft.author,
+    "partner": _NoteDraft.partner,
+    "staff": _NoteDraft.staff,
+    "sign_off": _NoteDraft.sign_off,
+    "clinic": _NoteDraft.clinic,
+    "clinic_known": _NoteDraft.clinic_known,
+    "patient": _NoteDraft.patient,
+    "number": _NoteDraft.number,
+    "visit": _NoteDraft.visit,
+    "date": _NoteDraft.date,
     "kin_number": lambda draft: draft.drawn(0),
     "old_visit": lambda draft: draft.drawn(1),
     "accession": lambda draft: draft.drawn(2),

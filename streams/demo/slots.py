@@ -15,7 +15,7 @@ from deid_core.fiction.people import SHORTEST_MISSPELT, misspelt
 from deid_core.labels import Label
 
 from .draft import SHORTEST_NAME_PART, Draft
-from .people import Kin, WardPatient
+from .people import NextOfKin, WardPatient
 from .pools import Pools, lower_words, table
 
 OLDEST_AGE_SHOWN = 89
@@ -34,7 +34,7 @@ class Scene:
 
     person: WardPatient = field(repr=False)
     mrn: str = field(repr=False)
-    kin: Kin = field(repr=False)
+    kin: NextOfKin = field(repr=False)
     day: date = field(repr=False)
     pools: Pools = field(repr=False)
     ambiguous: frozenset[str] = field(repr=False)

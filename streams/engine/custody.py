@@ -29,7 +29,7 @@ GAPS_SECONDS = 30.0
 """How long it waits if only some of the records behind that offset were processed."""
 
 
-class Group(Protocol):
+class ConsumerGroup(Protocol):
     """The part of a consumer that custody needs."""
 
     def committed(
@@ -45,7 +45,7 @@ class Group(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProcessedOffset:
     """The progress of processing from a committed offset on.
 
     Args:
@@ -58,7 +58,7 @@ class Progress:
 
 
 Processed = Callable[
-    [Mapping[Partition, CommittedOffset]], Mapping[Partition, Progress]
+    [Mapping[Partition, CommittedOffset]], Mapping[Partition, ProcessedOffset]
 ]
 
 
@@ -108,7 +108,7 @@ class Custody:
         self._doubted: set[Partition] = set()
         self._not_settled: set[int] = set()
         self._died = died
-        self._group: Group | None = None
+        self._group: ConsumerGroup | None = None
         self._claims: dict[Partition, Claim] = {}
         self._offsets: dict[Partition, CommittedOffset] = {}
         # Also of partitions that others have now, which may have gone on since.
@@ -120,7 +120,7 @@ class Custody:
         self._not_before: dict[Partition, float] = {}
         self._awaited: set[str] = set()
 
-    def follow(self, group: Group) -> None:
+    def follow(self, group: ConsumerGroup) -> None:
         """Set the consumer that owns the partitions."""
         self._group = group
 
@@ -444,7 +444,7 @@ class Custody:
         }
         if not doubtful:
             return committed
-        processed = {p: Progress(each.offset) for p, each in doubtful.items()}
+        processed = {p: ProcessedOffset(each.offset) for p, each in doubtful.items()}
         try:
             if self._processed is not None:
                 processed |= self._processed(doubtful)

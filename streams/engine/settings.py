@@ -57,7 +57,7 @@ def from_json(value: object) -> Any:  # noqa: ANN401 (it is validated later)
         raise ValueError("must be a list or table; in the environment, JSON") from None
 
 
-class Table(BaseModel):
+class SettingsTable(BaseModel):
     """A table of settings, in the environment also JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,7 +76,7 @@ class Table(BaseModel):
         return from_json(value) if get_origin(kind) in (tuple, dict) else value
 
 
-class ProductSettings(Table):
+class ProductSettings(SettingsTable):
     """The table of a product, which has the product's name.
 
     `Product.settings` names its class, which is imported only if the table is given.
@@ -112,7 +112,7 @@ class KeySettings(BaseModel):
         return self
 
 
-class CoreSettings(Table):
+class CoreSettings(SettingsTable):
     """The settings of a process that no folder above the engine declares."""
 
     first_slot: int = Field(0, ge=0, description="ordinal of this host's first worker")
@@ -350,7 +350,8 @@ def _override(
     tables = _products().keys() | {
         name
         for name, each in settings.model_fields.items()
-        if isinstance(each.annotation, type) and issubclass(each.annotation, Table)
+        if isinstance(each.annotation, type)
+        and issubclass(each.annotation, SettingsTable)
     }
     for name, value in sorted(source.items()):  # a table comes before its keys
         table, _, key = name.partition("__")

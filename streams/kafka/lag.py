@@ -56,7 +56,7 @@ class LagState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class LagInterval:
     """One interval: the committed offset at its end, and the smallest lag within."""
 
     at: float
@@ -70,30 +70,30 @@ class History:
     def __init__(self, window: float = WINDOW) -> None:
         self._interval = window / INTERVALS
         # Ten intervals lie between eleven observations.
-        self._observations: deque[Observation] = deque(maxlen=INTERVALS + 1)
+        self._intervals: deque[LagInterval] = deque(maxlen=INTERVALS + 1)
         self._begun_at = 0.0
 
     def add(self, at: float, committed: int, records: int) -> None:
         """Add an observation; those of one interval become one."""
-        is_new = not self._observations or at - self._begun_at >= self._interval
+        is_new = not self._intervals or at - self._begun_at >= self._interval
         if is_new:
             self._begun_at = at
         else:
-            records = min(records, self._observations.pop().records)
-        self._observations.append(Observation(at, committed, records))
+            records = min(records, self._intervals.pop().records)
+        self._intervals.append(LagInterval(at, committed, records))
 
-    def window(self) -> Sequence[Observation]:
+    def window(self) -> Sequence[LagInterval]:
         """Return the observations of a full window; none before."""
-        is_full = len(self._observations) == self._observations.maxlen
-        return tuple(self._observations) if is_full else ()
+        is_full = len(self._intervals) == self._intervals.maxlen
+        return tuple(self._intervals) if is_full else ()
 
 
-def has_moved(window: Sequence[Observation]) -> bool:
+def has_moved(window: Sequence[LagInterval]) -> bool:
     """Return whether the committed offset changed within the window."""
     return len({each.committed for each in window}) > 1
 
 
-def judge(window: Sequence[Observation], *, group_moves: bool) -> LagState:
+def judge(window: Sequence[LagInterval], *, group_moves: bool) -> LagState:
     """Return the state of a partition.
 
     Args:

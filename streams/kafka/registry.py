@@ -63,7 +63,9 @@ def schema_ids(settings: KafkaSettings, topics: Iterable[Topic]) -> SchemaIds:
         return dict(_required(registry, framed))
 
 
-def _required(registry: Registry, topics: Iterable[Topic]) -> Iterator[tuple[str, int]]:
+def _required(
+    registry: SchemaRegistry, topics: Iterable[Topic]
+) -> Iterator[tuple[str, int]]:
     for topic in topics:
         found = registry.look_up(topic)
         if found is None:
@@ -125,7 +127,7 @@ class KnownIds:
         return is_known
 
 
-class Registry:
+class SchemaRegistry:
     """A schema registry, by the client of confluent-kafka.
 
     Args:
@@ -200,9 +202,9 @@ class Registry:
 
 
 @contextmanager
-def opened(settings: KafkaSettings) -> Iterator[Registry]:
+def opened(settings: KafkaSettings) -> Iterator[SchemaRegistry]:
     """Open the registry of the settings, and close it in the end."""
-    registry = Registry(settings)
+    registry = SchemaRegistry(settings)
     try:
         yield registry
     finally:

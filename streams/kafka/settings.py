@@ -11,12 +11,12 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from streams.engine.errors import ConfigError
 from streams.engine.keys.files import read_password
-from streams.engine.settings import CoreSettings, Table, from_json
+from streams.engine.settings import CoreSettings, SettingsTable, from_json
 
 from .client_properties import milliseconds, require_allowed, require_safe
 
 
-class RegistrySettings(Table):
+class RegistrySettings(SettingsTable):
     """The table [schema_registry]: the wire format, and where its ids are from."""
 
     url: str = Field(

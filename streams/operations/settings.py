@@ -12,11 +12,11 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, ValidationError
 
 from streams.engine.errors import ConfigError
-from streams.engine.settings import Table, explain
+from streams.engine.settings import SettingsTable, explain
 from streams.kafka.settings import KafkaSettings
 
 
-class TraceSettings(Table):
+class TraceSettings(SettingsTable):
     """The table [traces]: spans for a collector of OpenTelemetry."""
 
     enabled: bool = Field(default=False, description="spans are sent to a collector")

@@ -53,7 +53,7 @@ from streams.kafka.topics import (
 )
 from streams.operations.settings import Settings
 
-from .processed import AuditTrail, Events, last_processed
+from .processed import AuditedRecords, AuditTrail, last_processed
 
 log = logging.getLogger(__name__)
 
@@ -254,7 +254,7 @@ def _processed(
     wait_until_stable(settings, admin, PHI_AUDIT, high, beat)
     ranges = {p: (first[p], high[p]) for p in partitions}
     trail = AuditTrail(settings, group.name, beat)
-    events: dict[int, Events] = defaultdict(Events)
+    events: dict[int, AuditedRecords] = defaultdict(AuditedRecords)
     for event in trail.events(topic.name, ranges):
         events[event.partition].add(event)
     return last_processed(admin, trail, topic.name, events)

@@ -25,7 +25,7 @@ from confluent_kafka import Message
 from confluent_kafka.admin import AdminClient
 
 from streams.engine.claim import Claim
-from streams.engine.custody import Progress
+from streams.engine.custody import ProcessedOffset
 from streams.engine.errors import RetriableError
 from streams.engine.records import CommittedOffset, Partition, Record
 from streams.kafka.bounded import committed_records
@@ -57,7 +57,7 @@ SILENT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AuditedRecord:
     """The record that an audit event names: where it is, and a digest of it."""
 
     partition: int
@@ -66,7 +66,7 @@ class Event:
 
 
 @dataclass(slots=True)
-class Events:
+class AuditedRecords:
     """The events of the records of one partition, which may be many millions."""
 
     _offsets: array[int] = field(default_factory=lambda: array("q"))
@@ -75,7 +75,7 @@ class Events:
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: AuditedRecord) -> None:
         """Add one; they come in no order."""
         self._offsets.append(event.offset)
         self._marks.append(event.mark)
@@ -120,7 +120,7 @@ class AuditTrail:
 
     def events(
         self, topic: str, ranges: Mapping[int, tuple[int, int]]
-    ) -> Iterator[Event]:
+    ) -> Iterator[AuditedRecord]:
         """Yield the events of a topic's records in ranges of `phi.audit`."""
         for message in self._read(PHI_AUDIT.name, ranges):
             event = self._event(message, topic.encode())
@@ -152,7 +152,7 @@ class AuditTrail:
             if message is not None:
                 yield message
 
-    def _event(self, message: Message, topic: bytes) -> Event | None:
+    def _event(self, message: Message, topic: bytes) -> AuditedRecord | None:
         """Return what an audit event says; None if it tells of no processing.
 
         Others than workers write events of erasures and replays, which have no seal.
@@ -174,11 +174,14 @@ class AuditTrail:
             if made != seal:
                 return None
         mark = _mark(digest, headers.get(RECEIVED, b""))
-        return Event(int(found["partition"]), int(found["offset"]), mark)
+        return AuditedRecord(int(found["partition"]), int(found["offset"]), mark)
 
 
 def last_processed(
-    admin: AdminClient, trail: AuditTrail, topic: str, events: Mapping[int, Events]
+    admin: AdminClient,
+    trail: AuditTrail,
+    topic: str,
+    events: Mapping[int, AuditedRecords],
 ) -> dict[int, int]:
     """Return the offsets after the last records that audit events tell of.
 
@@ -245,12 +248,12 @@ class Processed:
         self._trail = AuditTrail(settings, group, beat, SILENT_SECONDS)
         # A third of the time in which the group expects a poll.
         self._max_events = int(settings.poll_seconds * EVENTS_A_SECOND / 3)
-        self._with_gaps: dict[tuple[Partition, int], Progress] = {}
+        self._with_gaps: dict[tuple[Partition, int], ProcessedOffset] = {}
         self._asked: dict[Partition, tuple[CommittedOffset, Mapping[int, int]]] = {}
 
     def __call__(
         self, committed: Mapping[Partition, CommittedOffset]
-    ) -> dict[Partition, Progress]:
+    ) -> dict[Partition, ProcessedOffset]:
         """Return the progress of each partition.
 
         Where a person has set the offset that is the partition's end: nothing tells how
@@ -260,7 +263,7 @@ class Processed:
             RetriableError: The cluster does not answer, or a transaction hides events.
         """
         found = {
-            each: self._with_gaps.get((each, at.offset), Progress(at.offset))
+            each: self._with_gaps.get((each, at.offset), ProcessedOffset(at.offset))
             for each, at in committed.items()
         }
         ours = {each: at for each, at in committed.items() if each.topic == self._topic}
@@ -268,7 +271,7 @@ class Processed:
         ends = end_offsets(self._admin, self._topic, by_hand)
         for p, end in ends.items():
             each = Partition(self._topic, p)
-            found[each] = Progress(max(end, ours[each].offset))
+            found[each] = ProcessedOffset(max(end, ours[each].offset))
         wanted = {
             each: at
             for each, at in ours.items()
@@ -328,11 +331,11 @@ class Processed:
 
     def _look_back(
         self, wanted: Mapping[Partition, CommittedOffset], ends: Mapping[int, int]
-    ) -> dict[Partition, Progress]:
+    ) -> dict[Partition, ProcessedOffset]:
         """Return the progress of partitions that have processed records."""
         committed = {each.index: at for each, at in wanted.items()}
         first = first_offsets(self._admin, PHI_AUDIT.name, ends)
-        found: dict[int, Progress] = {}
+        found: dict[int, ProcessedOffset] = {}
         for tail in (TAIL, max(TAIL, self._max_events // len(ends))):
             ranges = {p: (max(first[p], end - tail), end) for p, end in ends.items()}
             events = self._ahead(committed, ranges)
@@ -346,7 +349,7 @@ class Processed:
                 self._topic,
                 {p: each for p, each in events.items() if p in absent},
             )
-            found |= {p: Progress(offset) for p, offset in last.items()}
+            found |= {p: ProcessedOffset(offset) for p, offset in last.items()}
             is_all = all(start == first[p] for p, (start, _end) in ranges.items())
             is_told = not any(each.has_gaps for each in found.values())
             if is_all or (is_told and absent <= found.keys()):
@@ -357,9 +360,9 @@ class Processed:
         self,
         committed: Mapping[int, CommittedOffset],
         ranges: Mapping[int, tuple[int, int]],
-    ) -> dict[int, Events]:
+    ) -> dict[int, AuditedRecords]:
         """Return the events of records behind what is committed."""
-        found: dict[int, Events] = defaultdict(Events)
+        found: dict[int, AuditedRecords] = defaultdict(AuditedRecords)
         for event in self._trail.events(self._topic, ranges):
             at = committed.get(event.partition)
             if at is not None and event.offset >= at.offset:
@@ -369,18 +372,18 @@ class Processed:
     def _compared(
         self,
         committed: Mapping[int, CommittedOffset],
-        events: Mapping[int, Events],
-    ) -> dict[int, Progress]:
+        events: Mapping[int, AuditedRecords],
+    ) -> dict[int, ProcessedOffset]:
         """Compare all records from the committed offsets on with events."""
         ends = end_offsets(self._admin, self._topic, events)
-        found: dict[int, Progress] = {}
+        found: dict[int, ProcessedOffset] = {}
         ranges: dict[int, tuple[int, int]] = {}
         for p, each in events.items():
             start = committed[p].offset
             end = each.after_last(start, ends[p])
             # Markers and undone records have offsets, too, but not that many.
             if end - start > 4 * len(each) + BLOCK:
-                found[p] = Progress(end, has_gaps=True)
+                found[p] = ProcessedOffset(end, has_gaps=True)
             else:
                 ranges[p] = start, end
         wanted = {p: events[p].marks(*ranges[p]) for p in ranges}
@@ -390,7 +393,7 @@ class Processed:
             if marks.isdisjoint(wanted[p].get(record.offset, ())):
                 lacking.add(p)
             else:
-                found[p] = Progress(record.next_offset, has_gaps=p in lacking)
+                found[p] = ProcessedOffset(record.next_offset, has_gaps=p in lacking)
         return found
 
 

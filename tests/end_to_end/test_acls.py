@@ -45,7 +45,7 @@ from streams.kafka.topics import (
     PATIENT_UPDATES,
 )
 from streams.model.patients.demographics import PatientId
-from streams.operations.held import waiting_notes
+from streams.operations.held_notes import waiting_notes
 from streams.operations.reconcile import Auditor
 from streams.pipeline.files.feed import RawMessage, feed
 from tests import commands

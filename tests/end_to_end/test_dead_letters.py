@@ -41,7 +41,7 @@ from streams.model.audit import AuditEvent, dead_letter
 from streams.model.notes import ClinicalNote
 from streams.model.outputs import REPLAYED
 from streams.model.patients.demographics import PatientId
-from streams.operations.held import waiting_notes
+from streams.operations.held_notes import waiting_notes
 from streams.operations.reconcile import Auditor
 from streams.products.office.dead_letters import DeadLetters, Replay, Selection
 from streams.products.office.erasure import Erasure, Found, _Letter

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.demo.flow import read_topic
 from streams.engine.claim import Claim
-from streams.engine.custody import Progress
+from streams.engine.custody import ProcessedOffset
 from streams.engine.errors import ConfigError, RetriableError
 from streams.engine.records import CommittedOffset, Partition, Record
 from streams.kafka.client import CONSUMER, PRODUCER, admin_client
@@ -198,13 +198,13 @@ def test_an_old_offset_is_followed_by_what_was_processed_since(settings, monkeyp
     monkeypatch.setattr("streams.service.processed.TAIL", 2)
     for number in range(6):
         produce(settings, HL7_RAW, at=RECEIVED + number)
-    assert processed(settings, 0) == [Progress(0)]
+    assert processed(settings, 0) == [ProcessedOffset(0)]
     for number in range(5):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
     audited(settings, NOTES, 5)
 
-    assert processed(settings, 0, 2, 5) == ([Progress(5)] * 3)
-    assert processed(settings, 0, is_absent=True) == [Progress(5)]
+    assert processed(settings, 0, 2, 5) == ([ProcessedOffset(5)] * 3)
+    assert processed(settings, 0, is_absent=True) == [ProcessedOffset(5)]
 
 
 def test_gaps_in_what_was_processed_are_found(settings, caplog):
@@ -215,11 +215,11 @@ def test_gaps_in_what_was_processed_are_found(settings, caplog):
         audited(settings, HL7_RAW, number, received=RECEIVED + number)
 
     gaps, same, none = processed(settings, 1, 1, 3)
-    assert Progress(4, has_gaps=True) == gaps == same
-    assert Progress(4) == none
+    assert ProcessedOffset(4, has_gaps=True) == gaps == same
+    assert ProcessedOffset(4) == none
     assert caplog.text.count(f"{HL7_RAW.name}[0]: of the records from 1 on") == 2
     # Where there is no offset, nothing tells from where on events are to be there.
-    assert processed(settings, 0, is_absent=True) == [Progress(4)]
+    assert processed(settings, 0, is_absent=True) == [ProcessedOffset(4)]
 
 
 def test_of_offsets_that_a_person_has_set_events_say_nothing(settings):
@@ -227,7 +227,7 @@ def test_of_offsets_that_a_person_has_set_events_say_nothing(settings):
         produce(settings, HL7_RAW, at=RECEIVED + number)
     audited(settings, HL7_RAW, 1, received=RECEIVED + 1)
 
-    assert processed(settings, 0, metadata="by hand") == [Progress(5)]
+    assert processed(settings, 0, metadata="by hand") == [ProcessedOffset(5)]
 
 
 def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
@@ -236,7 +236,7 @@ def test_many_records_without_an_event_are_a_gap(settings, monkeypatch):
         produce(settings, HL7_RAW, at=RECEIVED + number)
     audited(settings, HL7_RAW, 8, received=RECEIVED + 8)
 
-    assert processed(settings, 0) == [Progress(9, has_gaps=True)]
+    assert processed(settings, 0) == [ProcessedOffset(9, has_gaps=True)]
 
 
 def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeypatch):
@@ -254,7 +254,7 @@ def test_events_behind_an_open_transaction_are_asked_for_again(settings, monkeyp
     monkeypatch.undo()
     open_one.abort_transaction(30)
 
-    assert processed(settings, 0) == [Progress(1)]
+    assert processed(settings, 0) == [ProcessedOffset(1)]
 
 
 def test_events_of_other_records_do_not_make_offsets_old(settings):
@@ -262,7 +262,7 @@ def test_events_of_other_records_do_not_make_offsets_old(settings):
     produce(settings, HL7_RAW, at=RECEIVED + 1)
     audited(settings, HL7_RAW, 0, received=RECEIVED)
 
-    assert processed(settings, 0) == [Progress(0)]
+    assert processed(settings, 0) == [ProcessedOffset(0)]
 
 
 def test_a_service_whose_offsets_went_back_publishes_nothing_twice(cluster, tmp_path):

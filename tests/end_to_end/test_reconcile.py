@@ -13,7 +13,7 @@ from streams.cli.reconcile import verdict_table
 from streams.kafka.client import admin_client
 from streams.kafka.topic_admin import partition_counts
 from streams.kafka.topics import HL7_RAW, HL7_SCRUBBED, NOTES, PATIENT_UPDATES
-from streams.operations.reconcile import Auditor, Conclusion, Result, Verdict
+from streams.operations.reconcile import Auditor, Conclusion, Result, TopicVerdict
 from tests.brokers import wait_until
 from tests.commands import phistream
 from tests.stages import Stages
@@ -217,7 +217,9 @@ def test_the_columns_of_a_sound_topic_add_up_to_its_inputs(stages, settings):
     parts = (raw.scrubbed, raw.dead_letters, raw.no_note, raw.repeated, raw.pending)
     assert (raw.inputs, parts) == (6, (2, 1, 1, 1, 1))
     table = Console(width=80, record=True, file=io.StringIO())
-    table.print(verdict_table([raw, Verdict("notes", 2_202_005, 1_754_000, 43_000)]))
+    table.print(
+        verdict_table([raw, TopicVerdict("notes", 2_202_005, 1_754_000, 43_000)])
+    )
     told = table.export_text()
     assert "2,202,005 1,754,000" in told
     assert "…" not in told
@@ -273,26 +275,26 @@ def test_one_topic_that_is_missing_is_named(stages, settings):
     ("verdicts", "options", "line"),
     [
         (
-            [Verdict("notes", inputs=1200, pending=34)],
+            [TopicVerdict("notes", inputs=1200, pending=34)],
             {},
             "passes: nothing missing, doubled or forged, in order; 1,200 inputs; "
             "34 still on their way",
         ),
         (
-            [Verdict("notes", inputs=3, pending=1)],
+            [TopicVerdict("notes", inputs=3, pending=1)],
             {"is_drained": True, "has_key": False},
             "fails: 1 not processed; 3 inputs; seals not checked: no key was given",
         ),
         (
             [
-                Verdict("hl7.raw", inputs=3, missing=2),
-                Verdict("notes", inputs=2, faults={"forged": 5, "unsealed": 1}),
+                TopicVerdict("hl7.raw", inputs=3, missing=2),
+                TopicVerdict("notes", inputs=2, faults={"forged": 5, "unsealed": 1}),
             ],
             {},
             "fails: 2 missing, 5 forged, 1 unsealed; 5 inputs",
         ),
         (
-            [Verdict("notes", inputs=2, doubled=1)],
+            [TopicVerdict("notes", inputs=2, doubled=1)],
             {"unread": ["hl7.raw"]},
             "could not check hl7.raw: missing, or hidden from this user; "
             "of the others: 1 doubled; 2 inputs",

@@ -92,7 +92,7 @@ class _Phase(Enum):
 
 
 @dataclass(slots=True)
-class _Part:
+class _OpenPartition:
     """An open partition.
 
     Args:
@@ -160,7 +160,7 @@ class ChangelogTable:
         self._memory = StoreMemory()
         self._admin = admin_client(settings)
         self._identity = self._checked_id(partitions)
-        self._parts: dict[int, _Part] = {}
+        self._parts: dict[int, _OpenPartition] = {}
         self._to_open: set[int] = set()
         self._to_settle: set[int] = set()
         self._to_reread: set[int] = set()
@@ -366,7 +366,7 @@ class ChangelogTable:
         opened = self._opened(partitions)
         for partition, store in opened.items():
             target = stable[partition]
-            self._parts[partition] = _Part(
+            self._parts[partition] = _OpenPartition(
                 store, _Phase.RESTORING, self._clock(), target
             )
             log.info(
@@ -474,7 +474,7 @@ class ChangelogTable:
             log.warning("%s[%d]: no copy: %s", self._topic, partition, error)
             self._copy_at = self._clock() + KEPT_SECONDS
         else:
-            self._parts[partition] = _Part(store, _Phase.COPY, self._clock())
+            self._parts[partition] = _OpenPartition(store, _Phase.COPY, self._clock())
 
     def _read_while(
         self, phase: _Phase, seconds: float, among: Collection[int] | None = None
@@ -678,7 +678,7 @@ class ChangelogTable:
             part.store.rows,
         )
 
-    def _owned(self, partition: int) -> _Part:
+    def _owned(self, partition: int) -> _OpenPartition:
         part = self._parts.get(partition)
         if part is None or not part.phase.is_owned:
             raise ValueError(f"{self._topic}[{partition}]: not owned by this worker")
@@ -722,12 +722,12 @@ def _holds_files(folder: Path) -> bool:
         return False
 
 
-def _is_reached(part: _Part) -> bool:
+def _is_reached(part: _OpenPartition) -> bool:
     is_reading = part.phase in {_Phase.RESTORING, _Phase.SETTLING}
     return is_reading and part.store.next_offset >= part.target
 
 
-def _note_current(part: _Part) -> None:
+def _note_current(part: _OpenPartition) -> None:
     """Note that a settled table lacks nothing now: its owner alone changes it."""
     if part.phase is _Phase.SETTLED:
         part.store.reach(0, is_current=True)

@@ -10,7 +10,7 @@ from confluent_kafka import ConsumerGroupState
 from streams.kafka.client import translated
 from streams.kafka.lag import LagReader
 from streams.kafka.topics import Stage
-from streams.operations.lag import groups_of
+from streams.operations.lag_poller import groups_of
 
 from .context import TIMEOUT_SECONDS, CheckContext
 from .finding import Finding, ok, warn

@@ -43,8 +43,8 @@ class AuditMetrics:
         self._latency = catalogue.LATENCY_SECONDS.on(registry).labels(stage)
         dead = catalogue.DEAD_LETTERS.on(registry)
         self._dead = {each: dead.labels(stage, each) for each in (*REASONS, OTHER)}
-        kind = _Notes if stage is Stage.SCRUB else _Messages
-        self._outcomes: _Notes | _Messages = kind(registry)
+        kind = _NoteCounts if stage is Stage.SCRUB else _Messages
+        self._outcomes: _NoteCounts | _Messages = kind(registry)
 
     def count(self, outputs: Sequence[Output]) -> None:
         """Count the audit events among committed outputs."""
@@ -72,7 +72,7 @@ def _was_held(event: Event) -> bool:
     return "held" in event or event["outcome"] in {"held", "discarded"}
 
 
-class _Notes:
+class _NoteCounts:
     """Outcomes of notes in scrub."""
 
     def __init__(self, registry: CollectorRegistry) -> None:

@@ -24,7 +24,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class LoopState:
     """The state after the last iteration of the loop; replaced as a whole."""
 
     assigned: frozenset[int] = frozenset()
@@ -64,7 +64,7 @@ class Health:
         limit: Callable[[], float],
     ) -> None:
         self.identity = identity
-        self.now = Snapshot()
+        self.now = LoopState()
         self._silent = silent
         self._limit = limit
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Gauge
 
 from streams.kafka.lag import LagState, PartitionLag
-from streams.operations.lag import LagPoller, groups_of
+from streams.operations.lag_poller import LagPoller, groups_of
 from streams.operations.settings import Settings
 
 from . import catalogue

@@ -32,7 +32,7 @@ REACHED = "phistream.reached"
 Page = Callable[[], tuple[bool, object]]
 
 
-class Health(Protocol):
+class HealthSource(Protocol):
     """The health of a service."""
 
     def alive(self) -> tuple[bool, str]:
@@ -47,7 +47,11 @@ class Health(Protocol):
 
 @contextmanager
 def serving(
-    registry: CollectorRegistry, health: Health, access: Access, host: str, port: int
+    registry: CollectorRegistry,
+    health: HealthSource,
+    access: Access,
+    host: str,
+    port: int,
 ) -> Iterator[int]:
     """Serve on a thread until the end of the block; yield the port.
 
@@ -75,7 +79,7 @@ def serving(
 
 
 def application(
-    registry: CollectorRegistry, health: Health, access: Access
+    registry: CollectorRegistry, health: HealthSource, access: Access
 ) -> WSGIApplication:
     """Return the WSGI application."""
     metrics: WSGIApplication = make_wsgi_app(registry)

@@ -6,6 +6,6 @@ the result.
 """
 
 from .auditor import Auditor
-from .verdict import Conclusion, Fault, Result, Verdict
+from .verdict import Conclusion, Fault, Result, TopicVerdict
 
-__all__ = ["Auditor", "Conclusion", "Fault", "Result", "Verdict"]
+__all__ = ["Auditor", "Conclusion", "Fault", "Result", "TopicVerdict"]

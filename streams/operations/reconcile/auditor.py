@@ -53,15 +53,15 @@ from .marks import (
     INPUTS,
     OWING,
     REPLAYED,
-    Event,
     Mark,
+    MarkedEvent,
     Marks,
-    Refused,
+    Untrusted,
     act_of_a_person,
     source_of_replay,
 )
-from .progress import Offsets, Progress, group_of
-from .verdict import MAX_EXAMPLES, Conclusion, Fault, Verdict
+from .progress import GroupProgress, Offsets, group_of
+from .verdict import MAX_EXAMPLES, Conclusion, Fault, TopicVerdict
 
 SCRUBBED = (NOTES_SCRUBBED.name, HL7_SCRUBBED.name)
 ERASABLE = (*SCRUBBED, PHI_AUDIT.name)
@@ -72,7 +72,7 @@ OUTPUTS = (
 MARGIN_SECONDS = 5.0
 
 
-class _Place(NamedTuple):
+class _RecordId(NamedTuple):
     """A record of a topic."""
 
     topic: str
@@ -83,8 +83,8 @@ class _Place(NamedTuple):
 class _Release(NamedTuple):
     """A released note whose seal is of another key than the event of its input."""
 
-    where: _Place
-    input: _Place
+    where: _RecordId
+    input: _RecordId
     key_id: str
     digest: bytes
 
@@ -113,21 +113,21 @@ class Auditor:
         self._counts: Mapping[str, int] = partition_counts(self._admin)
         self._inputs: dict[tuple[str, int], Inputs] = {}
         self._order: dict[tuple[str, str, int, bytes, bytes], int] = {}
-        self._verdicts = {topic: Verdict(topic) for topic in (*INPUTS, *OUTPUTS)}
+        self._verdicts = {topic: TopicVerdict(topic) for topic in (*INPUTS, *OUTPUTS)}
         self._waiting: set[tuple[int, int]] = set()
         self._releases: list[_Release] = []
-        self._said_replayed: dict[bytes, list[_Place]] = defaultdict(list)
+        self._said_replayed: dict[bytes, list[_RecordId]] = defaultdict(list)
         self._replays: dict[bytes, str] = {}
         self._read = 0
         self._unjudged = 0
         self._acts = 0
         self._null_values = 0
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[TopicVerdict]:
         """Return the verdict on each input topic, and on each other one with faults."""
         # Committed offsets come first: the outputs of all inputs below them are already
         # visible.  Outputs of later inputs are ignored.
-        progress = Progress(self._settings, self._admin, self._counts)
+        progress = GroupProgress(self._settings, self._admin, self._counts)
         self._wait_for_transactions()
         for topic in INPUTS:
             for partition, (first, end) in self._ranges(topic).items():
@@ -152,7 +152,7 @@ class Auditor:
         return found + [each for each in others if each.faults]
 
     def conclusion(
-        self, verdicts: Sequence[Verdict], *, is_drained: bool = False
+        self, verdicts: Sequence[TopicVerdict], *, is_drained: bool = False
     ) -> Conclusion:
         """Return what the verdicts come to."""
         unread = [topic for topic in self._verdicts if topic not in self._counts]
@@ -322,11 +322,11 @@ class Auditor:
 
     def _add_output(self, message: Message) -> None:
         topic, place = message.topic() or "", message.partition() or 0
-        where = _Place(topic, place, message.offset() or 0)
+        where = _RecordId(topic, place, message.offset() or 0)
         try:
             mark = self._marks.read(message)
             inputs = self._inputs_of(mark)
-        except Refused as error:
+        except Untrusted as error:
             if topic != PHI_AUDIT.name or not self._add_act(message):
                 self._fault(error.fault, *where, error.says)
             return
@@ -337,12 +337,12 @@ class Auditor:
 
     def _add_null_value(self, message: Message) -> None:
         """Report a null value unless an erasure wrote it; it replaces no output."""
-        where = _Place(
+        where = _RecordId(
             message.topic() or "", message.partition() or 0, message.offset() or 0
         )
         try:
             seal = self._marks.of_erasure(message)
-        except Refused as error:
+        except Untrusted as error:
             self._fault(error.fault, *where, error.says)
             return
         if self._marks.knows(seal):
@@ -350,12 +350,12 @@ class Auditor:
         else:
             self._unknown_key(seal, where)
 
-    def _unknown_key(self, seal: Seal, where: _Place) -> None:
+    def _unknown_key(self, seal: Seal, where: _RecordId) -> None:
         says = f"name the file of audit key {seal.key_id} with --key-file"
         self._fault(Fault.UNKNOWN_KEY, *where, says)
 
     def _add_event(
-        self, mark: Mark, event: Event, inputs: Inputs, where: _Place
+        self, mark: Mark, event: MarkedEvent, inputs: Inputs, where: _RecordId
     ) -> None:
         offset = mark.source.offset
         row = inputs.row(offset)
@@ -372,7 +372,7 @@ class Auditor:
                 inputs.add_audit(row, event, mark)
 
     def _add_record(
-        self, mark: Mark, inputs: Inputs, where: _Place, message: Message
+        self, mark: Mark, inputs: Inputs, where: _RecordId, message: Message
     ) -> None:
         inputs.add_progress(mark)
         row = inputs.row(mark.source.offset)
@@ -385,14 +385,16 @@ class Auditor:
         inputs.add_output(row, where.topic, mark)
         self._check_order(where.topic, mark, message)
 
-    def _check_input(self, mark: Mark, inputs: Inputs, row: int, where: _Place) -> None:
+    def _check_input(
+        self, mark: Mark, inputs: Inputs, row: int, where: _RecordId
+    ) -> None:
         """Check that an output is of the input that the audit event is of."""
         seal, key_id = mark.seal, inputs.key_id(row)
         if seal is None or key_id is None:
             return
         if mark.is_release and seal.key_id != key_id:
             source = mark.source
-            place = _Place(source.topic, source.partition, source.offset)
+            place = _RecordId(source.topic, source.partition, source.offset)
             self._releases.append(_Release(where, place, seal.key_id, seal.input))
         elif seal.key_id != key_id or not inputs.has_input(row, seal.input):
             self._fault(Fault.ALTERED, *where, "it is of another input record")
@@ -419,7 +421,7 @@ class Auditor:
         return True
 
     def _add_replay(self, record: Record) -> None:
-        place = _Place(*record.partition, record.offset)
+        place = _RecordId(*record.partition, record.offset)
         # What is later may be confirmed by what is later than the marks.
         if self._inputs[record.partition].row(record.offset) is not None:
             self._said_replayed[record.headers[HAS_BEEN_LETTER]].append(place)
@@ -443,7 +445,10 @@ class Auditor:
                     self._fault(Fault.NOT_REPLAYED, *place, says)
 
     def _is_replay(
-        self, letter: bytes, sources: Collection[tuple[str, int]] | None, place: _Place
+        self,
+        letter: bytes,
+        sources: Collection[tuple[str, int]] | None,
+        place: _RecordId,
     ) -> bool:
         """Return whether a letter was replayed to where a record lies.
 
@@ -464,10 +469,10 @@ class Auditor:
     def _inputs_of(self, mark: Mark) -> Inputs:
         inputs = self._inputs.get((mark.source.topic, mark.source.partition))
         if inputs is None:
-            raise Refused(Fault.MALFORMED, "names a partition that does not exist")
+            raise Untrusted(Fault.MALFORMED, "names a partition that does not exist")
         return inputs
 
-    def _is_believed(self, mark: Mark, place: _Place) -> bool:
+    def _is_believed(self, mark: Mark, place: _RecordId) -> bool:
         """Return whether an output counts; report it if it does not."""
         if not self._marks.are_checked or mark.is_sealed:
             return True
@@ -614,7 +619,7 @@ class Auditor:
                     continue
                 try:
                     source = self._marks.read(message).source
-                except Refused:
+                except Untrusted:
                     continue
                 place = (source.topic, source.partition, source.offset)
                 inputs = self._inputs.get(place[:2])
@@ -719,7 +724,7 @@ def _without_note(topic: str, inputs: Inputs) -> Flags:
     return without
 
 
-def _count(verdict: Verdict, inputs: Inputs, due: Flags, without: Flags) -> None:
+def _count(verdict: TopicVerdict, inputs: Inputs, due: Flags, without: Flags) -> None:
     verdict.inputs += int(inputs.is_input.sum())
     verdict.scrubbed += int((due & (inputs.outputs > inputs.dead)).sum())
     verdict.dead_letters += int((due & (inputs.dead > 0)).sum())

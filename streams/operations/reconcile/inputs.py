@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from streams.kafka.topics import DEAD_LETTERS, PATIENT_UPDATES
 
-from .marks import OWING, Digests, Event, Mark
+from .marks import OWING, EventDigests, Mark, MarkedEvent
 
 Counts = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -79,7 +79,7 @@ class Inputs:
         if mark.seal is not None:
             self.last_processed = max(self.last_processed, mark.source.offset)
 
-    def add_audit(self, row: int, event: Event, mark: Mark) -> None:
+    def add_audit(self, row: int, event: MarkedEvent, mark: Mark) -> None:
         """Count an audit event; that of a discarded note comes after that of holding.
 
         Args:
@@ -167,7 +167,7 @@ class Inputs:
         unaudited: Times = np.maximum(ahead, self.at_ms)
         return np.where(self.audits > 0, self.at_ms, unaudited)
 
-    def _promise(self, row: int, digests: Digests) -> None:
+    def _promise(self, row: int, digests: EventDigests) -> None:
         self.has_digests[row] = True
         if digests.key_id not in self._keys:
             self._keys[digests.key_id] = len(self._key_ids)

@@ -57,14 +57,14 @@ _KeyId = Annotated[str, Field(pattern="^[0-9a-f]{8}$")]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 
 
-class _Model(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, cache_strings="none")
 
 
-Model = TypeVar("Model", bound=_Model)
+Model = TypeVar("Model", bound=_StrictModel)
 
 
-class Position(_Model):
+class Position(_StrictModel):
     """Where an input record lies."""
 
     topic: str
@@ -72,13 +72,13 @@ class Position(_Model):
     offset: _Number
 
 
-class _Sourced(_Model):
+class _Sourced(_StrictModel):
     """The part of a value that says its source."""
 
     source: Position
 
 
-class Digests(_Model):
+class EventDigests(_StrictModel):
     """The digests that an audit event holds."""
 
     key_id: _KeyId
@@ -86,7 +86,7 @@ class Digests(_Model):
     outputs: dict[str, list[_Digest]]
 
 
-class Event(_Sourced):
+class MarkedEvent(_Sourced):
     """The part of an audit event that is needed here."""
 
     outcome: str
@@ -95,7 +95,7 @@ class Event(_Sourced):
     format: str = ""
     stage: str = ""
     code: str = ""
-    digests: Digests | None = None
+    digests: EventDigests | None = None
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Event(_Sourced):
         return (named[self.outcome],) if self.outcome in named else ()
 
 
-class Refused(Exception):
+class Untrusted(Exception):
     """A record is no output, or not to be believed.
 
     Args:
@@ -143,7 +143,7 @@ class Mark:
     is_known_key: bool
     is_release: bool
     policy: bytes
-    event: Event | None
+    event: MarkedEvent | None
     at_ms: int
 
     @property
@@ -185,7 +185,7 @@ class Marks:
         """Return whether a stage of this service wrote a record."""
         try:
             seal = self._seal(message, record_of(message))
-        except Refused:
+        except Untrusted:
             return False
         return seal is not None and seal.key_id in self._seals
 
@@ -193,16 +193,16 @@ class Marks:
         """Return the mark of an output.
 
         Raises:
-            Refused: It is no output, or forged, or says nothing of its input.
+            Untrusted: It is no output, or forged, or says nothing of its input.
         """
         record = record_of(message)
         topic = live_name(record.partition.topic)
         if record.value is None:
-            raise Refused(Fault.NULL_VALUE, "an output has no content")
+            raise Untrusted(Fault.NULL_VALUE, "an output has no content")
         seal = self._seal(message, record)
-        event: Event | None = None
+        event: MarkedEvent | None = None
         if topic == PHI_AUDIT.name:
-            event = _read(Event, record.value)
+            event = _read(MarkedEvent, record.value)
             source = event.source
         elif topic in HAS_SOURCE:
             source = _read(_Sourced, record.value).source
@@ -210,9 +210,9 @@ class Marks:
             source = _position(record.headers.get(SOURCE))
         is_release = HELD in record.headers
         if source.topic not in SOURCES[topic]:
-            raise Refused(Fault.MALFORMED, "names no topic whose records give such")
+            raise Untrusted(Fault.MALFORMED, "names no topic whose records give such")
         if topic == NOTES.name and is_release != (source.topic == NOTES.name):
-            raise Refused(Fault.MALFORMED, "is no released note, but names one")
+            raise Untrusted(Fault.MALFORMED, "is no released note, but names one")
         return Mark(
             source,
             seal,
@@ -227,13 +227,13 @@ class Marks:
         """Return the seal of a null value by which `phistream erase` erases rows.
 
         Raises:
-            Refused: Another program wrote it, or changed it.
+            Untrusted: Another program wrote it, or changed it.
         """
         record = record_of(message)
         is_of_erasure = record.headers.get(OUTCOME) == ERASED_ROWS
         seal = self._seal(message, record) if is_of_erasure else None
         if seal is None:
-            raise Refused(Fault.NULL_VALUE, "it is not that of a sealed erasure")
+            raise Untrusted(Fault.NULL_VALUE, "it is not that of a sealed erasure")
         return seal
 
     def knows(self, seal: Seal) -> bool:
@@ -244,14 +244,14 @@ class Marks:
         """Return the seal of a record; None if it has none.
 
         Raises:
-            Refused: It does not fit the record.
+            Untrusted: It does not fit the record.
         """
         raw = record.headers.get(SEAL)
         if raw is None:
             return None
         seal = Seal.read(raw)
         if seal is None:
-            raise Refused(Fault.FORGED, "its seal is malformed")
+            raise Untrusted(Fault.FORGED, "its seal is malformed")
         seals = self._seals.get(seal.key_id)
         if seals is None:
             return seal
@@ -264,18 +264,18 @@ class Marks:
             seal.input,
         )
         if made != seal or is_doubled:
-            raise Refused(Fault.FORGED, "its seal is not that of its content")
+            raise Untrusted(Fault.FORGED, "its seal is not that of its content")
         return seal
 
 
-def act_of_a_person(message: Message) -> Event | None:
+def act_of_a_person(message: Message) -> MarkedEvent | None:
     """Return the audit event of what somebody did, if it is one, and of no input.
 
     The source is a dead letter or a row of a table: nothing is counted by it.
     """
     try:
-        event = _read(Event, value_of(message) or b"")
-    except Refused:
+        event = _read(MarkedEvent, value_of(message) or b"")
+    except Untrusted:
         return None
     is_act = event.source.topic not in INPUTS and event.outcome in ACTS
     return event if is_act else None
@@ -288,7 +288,7 @@ def source_of_replay(message: Message) -> Position | None:
     """
     try:
         return _read(_Sourced, value_of(message) or b"").source
-    except Refused:
+    except Untrusted:
         return None
 
 
@@ -297,12 +297,12 @@ def _read(model: type[Model], value: bytes) -> Model:
         return model.model_validate_json(value)
     except ValidationError:
         # The error shows the value.
-        raise Refused(Fault.MALFORMED, "its value names no input record") from None
+        raise Untrusted(Fault.MALFORMED, "its value names no input record") from None
 
 
 def _position(raw: bytes | None) -> Position:
     match = _POSITION.fullmatch(raw or b"")
     if match is None:
-        raise Refused(Fault.MALFORMED, "its header source names no input record")
+        raise Untrusted(Fault.MALFORMED, "its header source names no input record")
     topic, partition, offset = match.groups()
     return Position(topic=topic.decode(), partition=int(partition), offset=int(offset))

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from streams.kafka.offsets import GroupOffsets, high_watermarks
 from streams.kafka.topics import NOTES, PATIENT_UPDATES
-from streams.operations.lag import STAGES
+from streams.operations.lag_poller import STAGES
 from streams.operations.settings import Settings
 
 from .inputs import Inputs
@@ -23,7 +23,7 @@ Offsets = Mapping[tuple[str, int], int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class OffsetFault:
     """A fault of committed offsets."""
 
     fault: Fault
@@ -33,7 +33,7 @@ class Finding:
     says: str
 
 
-class Progress:
+class GroupProgress:
     """The committed offsets of the groups, as they are now.
 
     Args:
@@ -52,7 +52,7 @@ class Progress:
 
     def judge(
         self, inputs: Mapping[tuple[str, int], Inputs]
-    ) -> tuple[Offsets, list[Finding]]:
+    ) -> tuple[Offsets, list[OffsetFault]]:
         """Return up to which offsets records must have been processed, and faults.
 
         Call it when all outputs have been read: the offsets of their inputs were
@@ -100,24 +100,24 @@ def _findings(
     at: int | None,
     end: int,
     inputs: Mapping[tuple[str, int], Inputs],
-) -> Iterator[Finding]:
+) -> Iterator[OffsetFault]:
     topic, partition = place
     processed = inputs[place].last_processed + 1
     if at is None and _is_begun(topic, partition, inputs):
         says = "records were processed, but the group has no committed offset"
-        yield Finding(Fault.OFFSETS_GONE, topic, partition, processed, says)
+        yield OffsetFault(Fault.OFFSETS_GONE, topic, partition, processed, says)
     elif at is not None and at < processed:
         says = f"records were processed, but offset {at} is committed"
-        yield Finding(Fault.OFFSETS_SET_BACK, topic, partition, processed, says)
+        yield OffsetFault(Fault.OFFSETS_SET_BACK, topic, partition, processed, says)
     elif at is not None and at > end:
         says = f"offset {at} is committed; was the topic created again?"
-        yield Finding(Fault.OFFSETS_AHEAD, topic, partition, end, says)
+        yield OffsetFault(Fault.OFFSETS_AHEAD, topic, partition, end, says)
     processed = max(at or 0, processed)
     deleted = inputs[place].first - processed
     # After the last record there may be the marker of its transaction.
     if deleted > (topic in TRANSACTIONAL):
         says = f"{deleted} offsets were deleted before they were processed"
-        yield Finding(Fault.DELETED_UNREAD, topic, partition, processed, says)
+        yield OffsetFault(Fault.DELETED_UNREAD, topic, partition, processed, says)
 
 
 def _is_begun(

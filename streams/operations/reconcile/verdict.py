@@ -32,7 +32,7 @@ class Fault(StrEnum):
 
 
 @dataclass(slots=True)
-class Verdict:
+class TopicVerdict:
     """The outcomes of the records of a topic.
 
     If it is sound, the inputs are the sum of `scrubbed`, `dead_letters`, `no_note`,
@@ -119,7 +119,7 @@ class Conclusion:
         is_drained: Whether inputs that wait count as missing.
     """
 
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[TopicVerdict]
     unread: Sequence[str] = ()
     has_key: bool = True
     is_drained: bool = False

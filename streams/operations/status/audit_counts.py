@@ -34,7 +34,7 @@ from streams.operations.counts.windows import (
     window_counts,
 )
 
-from .snapshot import EDGES, Latency, Refused, Repeated
+from .snapshot import EDGES, DeadLetterCount, Latency, Repeated
 
 MAX_EVENTS = 2000
 """Events of a partition that the first reading goes back, so that it is soon done."""
@@ -69,11 +69,11 @@ class AuditCounts:
         total, seconds = self._total(MINUTE, now)
         return {e: count(total, name) / seconds for e, name in EDGES.items()}, seconds
 
-    def refused(self, now: float) -> tuple[tuple[Refused, ...], float]:
+    def refused(self, now: float) -> tuple[tuple[DeadLetterCount, ...], float]:
         """Return the dead letters by stage and code, and the time they are over."""
         total, seconds = self._total(HOUR, now)
         return tuple(
-            Refused(**row) for row in by_stage_and_code(total, "refused")
+            DeadLetterCount(**row) for row in by_stage_and_code(total, "refused")
         ), seconds
 
     def repeated(self, now: float) -> Repeated:

@@ -21,8 +21,8 @@ from streams.kafka.lag import WINDOW, LagMonitor, PartitionLag
 from streams.kafka.offsets import GroupOffsets, end_offsets
 from streams.kafka.topic_admin import TO_HAVE_THEM, partition_counts
 from streams.kafka.topics import PHI_AUDIT
-from streams.operations.held import HeldReader, WaitingNote
-from streams.operations.lag import ArrivalRate, stage_groups
+from streams.operations.held_notes import HeldReader, WaitingNote
+from streams.operations.lag_poller import ArrivalRate, stage_groups
 from streams.operations.settings import Settings
 
 from .audit_counts import AuditReader

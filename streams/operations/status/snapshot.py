@@ -100,7 +100,7 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class DeadLetterCount:
     """The recent dead letters of one stage and reason."""
 
     stage: str
@@ -149,7 +149,7 @@ class Snapshot:
     quarantine: tuple[Quarantine, ...] = ()
     held: Held = Held(0, None)
     repeated: Repeated = Repeated(0, 0)
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[DeadLetterCount, ...] = ()
     refused_seconds: float = 3600.0
     latency: Latency | None = None
 

@@ -89,7 +89,7 @@ def flow(snapshot: Snapshot) -> RenderableType:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _LagRow:
     """A row of lag: one partition, or those of a topic that are well."""
 
     group: str
@@ -135,7 +135,7 @@ def lag(
         yield Text("of those with workers, judged after one minute", style="dim")
 
 
-def _rows(lags: Iterable[PartitionLag], *, by_partition: bool) -> Iterator[_Row]:
+def _rows(lags: Iterable[PartitionLag], *, by_partition: bool) -> Iterator[_LagRow]:
     well: defaultdict[tuple[str, str], list[PartitionLag]] = defaultdict(list)
     for lag in lags:
         if by_partition or lag.state is not LagState.OK:
@@ -145,10 +145,10 @@ def _rows(lags: Iterable[PartitionLag], *, by_partition: bool) -> Iterator[_Row]
     yield from map(_row, well.values())
 
 
-def _row(lags: Sequence[PartitionLag]) -> _Row:
+def _row(lags: Sequence[PartitionLag]) -> _LagRow:
     ages = [lag.seconds for lag in lags]
     known = [age for age in ages if age is not None]
-    return _Row(
+    return _LagRow(
         lags[0].group,
         lags[0].topic,
         tuple(lag.partition for lag in lags),
@@ -158,7 +158,7 @@ def _row(lags: Sequence[PartitionLag]) -> _Row:
     )
 
 
-def chosen(rows: Iterable[_Row], most: int) -> list[_Row]:
+def chosen(rows: Iterable[_LagRow], most: int) -> list[_LagRow]:
     """Return the worst rows, ordered by group, topic and partition."""
     order = list(LagState)
     worst = sorted(rows, key=lambda row: (-order.index(row.state), -row.records))
@@ -264,7 +264,7 @@ def _title(snapshot: Snapshot) -> Text:
     return title
 
 
-def _state(row: _Row, *, is_judged: bool, is_idle: bool) -> Text:
+def _state(row: _LagRow, *, is_judged: bool, is_idle: bool) -> Text:
     """Return the state; a group without workers needs no minute to be judged."""
     if row.state is LagState.OK and is_idle and row.records:
         return Text("no worker", style=STYLES[LagState.STOP])

@@ -37,7 +37,7 @@ _NONE = -1
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Position:
+class RecordPosition:
     """The position of a record in Kafka."""
 
     topic: str
@@ -59,11 +59,11 @@ class CurrentRecord:
     def __init__(self, context: SpawnContext, topics: Sequence[str]) -> None:
         self._topics = tuple(topics)
         self._shared = context.RawArray(ctypes.c_int64, 3)
-        self.skipped: frozenset[Position] = frozenset()
+        self.skipped: frozenset[RecordPosition] = frozenset()
         self.clear()
 
     @contextmanager
-    def set(self, position: Position) -> Iterator[None]:
+    def set(self, position: RecordPosition) -> Iterator[None]:
         """Name a record as the current one within the block."""
         self._shared[1] = position.partition
         self._shared[2] = position.offset
@@ -76,12 +76,12 @@ class CurrentRecord:
         """Forget the current record."""
         self._shared[0] = _NONE
 
-    def get(self) -> Position | None:
+    def get(self) -> RecordPosition | None:
         """Return the current record's position."""
         topic, partition, offset = self._shared
         if topic == _NONE:
             return None
-        return Position(self._topics[topic], partition, offset)
+        return RecordPosition(self._topics[topic], partition, offset)
 
 
 Target = Callable[[Heartbeat, CurrentRecord, int], None]
@@ -93,7 +93,7 @@ def max_silence(settings: Settings, phase: Phase) -> float:
     return limit if phase is Phase.STARTING else min(HANGING_SECONDS, limit)
 
 
-class Guard:
+class ProcessGuard:
     """Keep one child process running.
 
     Args:
@@ -111,7 +111,7 @@ class Guard:
         self._limits = limits
         self._heartbeat = Heartbeat(self._context)
         self._current = CurrentRecord(self._context, topics)
-        self._deaths: Counter[Position] = Counter()
+        self._deaths: Counter[RecordPosition] = Counter()
         self._is_stopping = False
 
     def run(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from streams.kafka.lag import LagState, PartitionLag
 from streams.kafka.topics import Stage
 from streams.operations.counts.windows import HOUR
-from streams.operations.lag import STAGES, ArrivalRate, stage_groups
+from streams.operations.lag_poller import STAGES, ArrivalRate, stage_groups
 from streams.operations.settings import Settings
 
 from .app import READ, group_of

@@ -26,7 +26,7 @@ from streams.kafka.lag import PartitionLag
 from streams.kafka.topic_admin import require_topics
 from streams.kafka.topics import WATCH_TOPICS
 from streams.operations.http_access import Access, own_authorization
-from streams.operations.lag import GroupMembers, LagPoller
+from streams.operations.lag_poller import GroupMembers, LagPoller
 from streams.operations.metrics.catalogue import new_registry
 from streams.operations.metrics.lag_gauges import LagGauges
 from streams.operations.settings import Settings
@@ -34,12 +34,12 @@ from streams.operations.settings import Settings
 from .app import READ, WatchApp, group_of
 from .dashboard import Dashboard
 from .demo_notes import DemoNotes
-from .guard import CurrentRecord, Guard, max_silence
+from .guard import CurrentRecord, ProcessGuard, max_silence
 from .lag_history import LagHistory, watched_groups
 from .log_filter import filter_foreign_logs
 from .start_offsets import skip_older_than_a_day
 from .waiting import wait
-from .web import Site
+from .web import Routes
 from .workers import Workers
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def run_guarded(settings: Settings, address: Address, *, demo: bool) -> int:
         The exit status.
     """
     target = partial(run_child, settings, address, demo)
-    return Guard(target, READ, partial(max_silence, settings)).run()
+    return ProcessGuard(target, READ, partial(max_silence, settings)).run()
 
 
 def run_child(
@@ -91,12 +91,12 @@ def run_child(
 
     def serve() -> None:
         demo_notes = DemoNotes(settings) if demo else None
-        Service(settings, address, pulse, guardian, current, demo_notes).run()
+        WatchService(settings, address, pulse, guardian, current, demo_notes).run()
 
     raise SystemExit(status_of(serve))
 
 
-class Service:
+class WatchService:
     """The page and the applications behind it.
 
     Args:
@@ -187,7 +187,7 @@ class Service:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, until.set)
-        site = Site(
+        site = Routes(
             self._dashboard, self._demo_notes, until, self._access, self._registry
         )
         runner = web.AppRunner(site.application(), access_log=None, shutdown_timeout=2)

@@ -25,7 +25,7 @@ from faust.types import CodecArg, EventT, FutureMessage, Message, StreamT
 from streams.operations.counts.counters import UNREADABLE, Counts, counts_of
 from streams.operations.counts.windows import Bucket, RecordCounts, roll_up
 
-from .guard import CurrentRecord, Position
+from .guard import CurrentRecord, RecordPosition
 
 log = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ class TopicCounter:
 
     def _record(self, event: EventT[Any]) -> RecordCounts:
         message = event.message
-        position = Position(self.topic, message.partition, message.offset)
+        position = RecordPosition(self.topic, message.partition, message.offset)
         if self._current is None:
             counts = self._counts(message)
         elif position in self._current.skipped:

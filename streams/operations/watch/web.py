@@ -51,7 +51,7 @@ FILES: Mapping[str, tuple[str, str]] = {
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Site:
+class Routes:
     """The routes.
 
     Args:

@@ -313,19 +313,21 @@ class Scrubber:
                 )
             yield _JoinedPart(part, documents, tuple(notes))
 
-    def _written(self, joined: _JoinedPart, texts: Texts) -> _Written:
+    def _written(self, joined: _JoinedPart, texts: Texts) -> _RebuiltPart:
         document = joined.documents.document
         scrubbed = texts.of(joined.documents.texts)
         values = PatientValues(self._deidentifier, document, self._pseudonyms)
         part = rebuilt(values, joined.documents, scrubbed)
-        return _Written(part, self._common(document), _counts_of(document, scrubbed))
+        return _RebuiltPart(
+            part, self._common(document), _counts_of(document, scrubbed)
+        )
 
     def _whole(
         self,
         task: Task,
         reader: Reader,
         media_type: str,
-        written: Sequence[_Written],
+        written: Sequence[_RebuiltPart],
         notes: Iterable[_Result | Refused],
     ) -> Answer:
         counts = _summed(written)
@@ -401,7 +403,7 @@ class _JoinedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _RebuiltPart:
     """A part of a message, rebuilt."""
 
     part: Rebuilt
@@ -529,7 +531,7 @@ def _counts_of(document: Document, scrubbed: Iterable[ScrubbedDocument]) -> Coun
     return Counts(1, {_join(document): 1}, spans=dict(spans))
 
 
-def _summed(results: Iterable[_Result | _Written | Refused]) -> Counts:
+def _summed(results: Iterable[_Result | _RebuiltPart | Refused]) -> Counts:
     joins: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     spans: Counter[str] = Counter()

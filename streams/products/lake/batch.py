@@ -5,11 +5,11 @@ from __future__ import annotations
 from streams.engine.records import Record
 
 from .progress import Progress
-from .rows import PATIENT, Erased, Row, Rows, Unit
+from .rows import PATIENT, ErasedPatient, Row, RowMaker, Unit
 from .table import Commit, with_offsets
 
 
-class Batch:
+class TableBatch:
     """The rows, erasures and offsets read since the table's last commit.
 
     Args:
@@ -20,7 +20,7 @@ class Batch:
     """
 
     def __init__(
-        self, rows: Rows, unit: Unit, topic_id: str, progress: Progress
+        self, rows: RowMaker, unit: Unit, topic_id: str, progress: Progress
     ) -> None:
         self._maker, self._unit, self._topic_id = rows, unit, topic_id
         self._rows: list[Row] = []
@@ -45,7 +45,7 @@ class Batch:
             RefusedRecord: It is not what the topic holds.
         """
         row = self._maker.of(record, self._unit)
-        if isinstance(row, Erased):
+        if isinstance(row, ErasedPatient):
             self._rows = [e for e in self._rows if e.get(PATIENT) != row.patient]
             self._erased.add(row.patient)
         else:

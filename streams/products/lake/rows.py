@@ -59,13 +59,13 @@ class RefusedRecord(FatalError):
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasedPatient:
     """All earlier rows of a patient go: the record had no value."""
 
     patient: str
 
 
-class Rows(Protocol):
+class RowMaker(Protocol):
     """Makes the rows of one topic."""
 
     topic: Topic
@@ -77,7 +77,7 @@ class Rows(Protocol):
     def columns(self) -> Columns:
         """Return the columns of the table."""
 
-    def of(self, record: Record, unit: Unit) -> Row | Erased:
+    def of(self, record: Record, unit: Unit) -> Row | ErasedPatient:
         """Return the row of a record.
 
         Raises:
@@ -109,14 +109,14 @@ class JsonRows:
         """Return the columns of the table."""
         return columns(self._properties)
 
-    def of(self, record: Record, unit: Unit) -> Row | Erased:
+    def of(self, record: Record, unit: Unit) -> Row | ErasedPatient:
         """Return the row of a record.
 
         Raises:
             RefusedRecord: It is not what the topic holds.
         """
         if record.value is None:
-            return Erased(_patient(record))
+            return ErasedPatient(_patient(record))
         value = self._checked(record, record.value)
         patient = value.get(PATIENT)
         if patient is not None and patient.encode() != record.key:
@@ -186,7 +186,7 @@ class MessageRows:
         """Return the columns of the table."""
         return columns(self._properties)
 
-    def of(self, record: Record, unit: Unit) -> Row | Erased:
+    def of(self, record: Record, unit: Unit) -> Row | ErasedPatient:
         """Return the row of a record.
 
         Raises:
@@ -194,7 +194,7 @@ class MessageRows:
         """
         patient = _patient(record)
         if record.value is None:
-            return Erased(patient)
+            return ErasedPatient(patient)
         form = _header(record, FORMAT, re.compile(b"[a-z0-9]{1,16}"))[0].decode()
         media = record.headers.get(CONTENT_TYPE, b"")
         if CONTENT_TYPES.get(form) != media:
@@ -226,7 +226,7 @@ def versions_of(topic: Topic) -> tuple[Schema, ...]:
     return tuple(Schema(newest.kind, n) for n in range(1, newest.version + 1))
 
 
-def rows_of(topic: str) -> Rows:
+def rows_of(topic: str) -> RowMaker:
     """Return what makes the rows of a topic, by its name."""
     if topic == HL7_SCRUBBED.name:
         return MessageRows()

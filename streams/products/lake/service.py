@@ -25,13 +25,13 @@ from streams.operations.metrics.catalogue import new_registry
 from streams.operations.metrics.server import serving
 from streams.operations.settings import Settings
 
-from .batch import Batch
+from .batch import TableBatch
 from .catalog import open_catalog
 from .maintenance import compact, expire
 from .metrics import LakeHealth, LakeMetrics
 from .rows import rows_of
 from .settings import LakeSettings
-from .source import Source
+from .source import LakeSource
 from .table import LakeTable
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def run(settings: Settings, clock: Callable[[], float] = time.monotonic) -> None
     lake = LakeSettings.of(settings)
     counts = require_topics(settings, lake.topics)
     with _catalog(lake) as catalog, ExitStack() as stack:
-        writer = Writer(settings, catalog, dict(counts), clock)
+        writer = LakeWriter(settings, catalog, dict(counts), clock)
         stack.callback(writer.close)
         stack.enter_context(_serving(settings, writer))
         stop = _stopped_by_signals()
@@ -64,7 +64,7 @@ def tables_of(settings: LakeSettings, catalog: Catalog) -> dict[str, LakeTable]:
     }
 
 
-class Writer:
+class LakeWriter:
     """Reads all topics and writes all tables.
 
     Args:
@@ -96,7 +96,7 @@ class Writer:
             topic: _opened(table, ids[topic]) for topic, table in self.tables.items()
         }
         reached = {t: each.progress.offsets for t, each in self._batches.items()}
-        self._source = Source(settings, counts, reached)
+        self._source = LakeSource(settings, counts, reached)
         self._maintain_at = clock() + lake.maintain_seconds
 
     def turn(self) -> None:
@@ -144,11 +144,11 @@ class Writer:
         for where, end in self._source.ends.items():
             self._batches[where.topic].reach(where.index, end)
 
-    def _is_full(self, batch: Batch) -> bool:
+    def _is_full(self, batch: TableBatch) -> bool:
         is_many = len(batch) >= self._lake.commit_rows
         return is_many or batch.size >= self._lake.commit_bytes
 
-    def _is_due(self, batch: Batch, now: float) -> bool:
+    def _is_due(self, batch: TableBatch, now: float) -> bool:
         if batch.since is None:
             return False
         return self._is_full(batch) or now - batch.since >= self._lake.commit_seconds
@@ -168,7 +168,7 @@ class Writer:
         )  # fmt: skip
 
 
-def _opened(table: LakeTable, topic_id: str) -> Batch:
+def _opened(table: LakeTable, topic_id: str) -> TableBatch:
     table.open()
     progress = table.progress()
     if progress.topic_id not in ("", topic_id):
@@ -177,7 +177,7 @@ def _opened(table: LakeTable, topic_id: str) -> Batch:
             "drop the table, or name another namespace (runbook, The lake)"
         )
     log.info("%s: goes on at %s", table.name, dict(progress.offsets))
-    return Batch(table.rows, table.unit, topic_id, progress)
+    return TableBatch(table.rows, table.unit, topic_id, progress)
 
 
 @contextmanager
@@ -190,7 +190,7 @@ def _catalog(settings: LakeSettings) -> Iterator[Catalog]:
 
 
 @contextmanager
-def _serving(settings: Settings, writer: Writer) -> Iterator[None]:
+def _serving(settings: Settings, writer: LakeWriter) -> Iterator[None]:
     if not settings.metrics_port:
         yield
         return

@@ -34,7 +34,7 @@ BEYOND = {
 }
 
 
-class Source:
+class LakeSource:
     """The records of all topics, from the tables' offsets on.
 
     Args:

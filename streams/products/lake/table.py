@@ -35,7 +35,7 @@ from streams.engine.errors import ConfigError, FatalError, RetriableError, SlotT
 from .catalog import CONFLICTS, translated
 from .columns import DAY
 from .progress import Progress, progress_of
-from .rows import PATIENT, Rows, Unit
+from .rows import PATIENT, RowMaker, Unit
 from .settings import LakeSettings
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class LakeTable:
         rows: Makes the rows of its topic.
     """
 
-    def __init__(self, catalog: Catalog, settings: LakeSettings, rows: Rows) -> None:
+    def __init__(
+        self, catalog: Catalog, settings: LakeSettings, rows: RowMaker
+    ) -> None:
         self._catalog, self._settings = catalog, settings
         self.rows = rows
         is_timeless = rows.topic.timeless

@@ -58,7 +58,7 @@ class ConnectionEnd(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """Limits of size and time of a connection.
 
     Args:
@@ -103,7 +103,7 @@ class FrameReader:
     def __init__(
         self,
         stream: asyncio.StreamReader,
-        limits: Limits,
+        limits: ConnectionLimits,
         slots: asyncio.Semaphore,
         clock: Callable[[], float],
         noise: Callable[[], None] = lambda: None,

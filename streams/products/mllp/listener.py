@@ -36,9 +36,9 @@ from .frames import (
     START,
     Closed,
     ConnectionEnd,
+    ConnectionLimits,
     Frame,
     FrameReader,
-    Limits,
 )
 from .metrics import ListenerMetrics, Unwelcome
 from .publisher import Publish, Stored
@@ -216,7 +216,7 @@ class Connection:
         self._settings = settings
         self._writer = writer
         self._loop = asyncio.get_running_loop()
-        limits = Limits(
+        limits = ConnectionLimits(
             settings.max_bytes, settings.idle_seconds, settings.frame_seconds
         )
         self._frames = FrameReader(

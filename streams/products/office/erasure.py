@@ -57,10 +57,10 @@ from streams.model.outputs import (
     received_header,
 )
 from streams.model.patients.demographics import PatientId
-from streams.operations.held import WaitingNote, commands, waiting_notes
+from streams.operations.held_notes import WaitingNote, commands, waiting_notes
 from streams.operations.settings import Settings
 
-from .naming import Content, content_of, names
+from .naming import RecordContent, content_of, names
 from .null_values import NullValues
 
 log = logging.getLogger(__name__)
@@ -436,7 +436,7 @@ class Erasure:
                 unjudged += 1
         return sorted(naming, key=lambda letter: letter.source), unjudged
 
-    def _sources(self, places: Iterable[Place]) -> dict[bytes, Content]:
+    def _sources(self, places: Iterable[Place]) -> dict[bytes, RecordContent]:
         """Return the records at these places, by the keys that their letters have.
 
         A topic that was made anew has other records there, whose letters have others.

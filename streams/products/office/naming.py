@@ -37,7 +37,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _DEFAULT = Delimiters("|", *DEFAULT_MARKS)
 
 
-class Content(NamedTuple):
+class RecordContent(NamedTuple):
     """Key and value of a record; PHI, so that it belongs into no log."""
 
     key: bytes
@@ -47,9 +47,9 @@ class Content(NamedTuple):
         return "Content()"
 
 
-def content_of(key: bytes | None, value: bytes | None) -> Content:
+def content_of(key: bytes | None, value: bytes | None) -> RecordContent:
     """Return key and value of a record."""
-    return Content(key or b"", value or b"")
+    return RecordContent(key or b"", value or b"")
 
 
 def is_sure(patient: PatientId) -> bool:
@@ -57,7 +57,7 @@ def is_sure(patient: PatientId) -> bool:
     return len(patient.id) >= SURE_LENGTH
 
 
-def names(content: Content, patient: PatientId) -> bool | None:
+def names(content: RecordContent, patient: PatientId) -> bool | None:
     """Return whether a record names a patient; None if that can't be said.
 
     It does by its key, by the identifier as a word, or where HL7 and JSON hold the

@@ -74,7 +74,7 @@ class ArchivedNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Scrubbed:
+class NoteResult:
     """The result for a note: a published note, or a code.
 
     Args:
@@ -112,7 +112,7 @@ class Archive:
             ),
         )
 
-    def scrub(self, notes: Iterable[ArchivedNote]) -> Iterator[Scrubbed]:
+    def scrub(self, notes: Iterable[ArchivedNote]) -> Iterator[NoteResult]:
         """Yield what each note gives, in order."""
         batch: list[ArchivedNote] = []
         for each in notes:
@@ -122,17 +122,17 @@ class Archive:
                 batch = []
         yield from self._scrub(batch)
 
-    def _scrub(self, batch: Sequence[ArchivedNote]) -> Iterator[Scrubbed]:
+    def _scrub(self, batch: Sequence[ArchivedNote]) -> Iterator[NoteResult]:
         self._rows.rows.clear()
         prepared = [self._prepared(each) for each in batch]
         outcomes = self._scrubber.outcomes(prepared)
         for note, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, str):
-                yield Scrubbed(note.row, code=outcome)
+                yield NoteResult(note.row, code=outcome)
             elif isinstance(outcome, InvalidRecord):
-                yield Scrubbed(note.row, code=str(outcome.code))
+                yield NoteResult(note.row, code=str(outcome.code))
             else:
-                yield Scrubbed(note.row, _published(outcome[0]))
+                yield NoteResult(note.row, _published(outcome[0]))
 
     def _prepared(self, archived: ArchivedNote) -> Joined | str:
         value = orjson.dumps(NOTES.schema.versioned(archived.note))

@@ -19,9 +19,9 @@ from streams.kafka.topic_admin import partition_counts
 from streams.kafka.topics import DEAD_LETTERS, NOTES, Topic
 from streams.model.outputs import INTO, OUTCOME
 from streams.model.seals import audit_key
-from streams.operations.reconcile import Conclusion, Verdict
+from streams.operations.reconcile import Conclusion, TopicVerdict
 from streams.operations.reconcile.inputs import Inputs
-from streams.operations.reconcile.marks import Mark, Marks, Refused
+from streams.operations.reconcile.marks import Mark, Marks, Untrusted
 from streams.operations.reconcile.verdict import Fault
 from streams.operations.settings import Settings
 from streams.service.lost_offsets import wait_until_stable
@@ -74,14 +74,16 @@ class _Proof:
         self._admin = admin
         self._plan = plan
         self._marks = marks
-        self._verdict = Verdict(f"{NOTES.name} {plan.version}")
+        self._verdict = TopicVerdict(f"{NOTES.name} {plan.version}")
         self._order: dict[tuple[str, int, bytes], int] = {}
         self._inputs = {
             p: Inputs(first, max(first, end), with_updates=False)
             for p, (first, end) in plan.ranges.items()
         }
 
-    def verdict(self, published: PublishedNotes, done: Mapping[int, int]) -> Verdict:
+    def verdict(
+        self, published: PublishedNotes, done: Mapping[int, int]
+    ) -> TopicVerdict:
         notes, messages, audit = topics_of(self._plan.version)
         for topic in (audit, notes, messages, DEAD_LETTERS):
             for message in self._messages(topic):
@@ -143,7 +145,7 @@ class _Proof:
         where = f"{record.partition}@{record.offset}"
         try:
             mark = self._marks.read(message)
-        except Refused as error:
+        except Untrusted as error:
             self._verdict.add(error.fault, where, error.says)
             return
         if not mark.is_sealed:

@@ -6,7 +6,7 @@ import pytest
 
 from streams.engine.checkpoint import Checkpoint
 from streams.engine.claim import Claim, Life
-from streams.engine.custody import GAPS_SECONDS, WAIT_SECONDS, Custody, Progress
+from streams.engine.custody import GAPS_SECONDS, WAIT_SECONDS, Custody, ProcessedOffset
 from streams.engine.errors import RetriableError, UnknownOutcome
 from streams.engine.records import CommittedOffset, Partition, Record
 from tests.streams.kafka import local_broker as local
@@ -308,7 +308,9 @@ class Events:
         if self.error is not None:
             raise self.error
         return {
-            p: Progress(max(at.offset, self.processed.get(p.index, 0)), p in self.gaps)
+            p: ProcessedOffset(
+                max(at.offset, self.processed.get(p.index, 0)), p in self.gaps
+            )
             for p, at in committed.items()
         }
 

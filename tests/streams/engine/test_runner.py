@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from streams.engine.claim import Claim, Life
-from streams.engine.custody import Progress
+from streams.engine.custody import ProcessedOffset
 from streams.engine.deadline import Overrun
 from streams.engine.errors import (
     ConfigError,
@@ -592,7 +592,7 @@ def test_after_an_unknown_outcome_partitions_are_claimed_anew_and_go_on(trouble)
 
     def processed(committed):
         asked.append({each.index for each in committed})
-        return {p: Progress(each.offset) for p, each in committed.items()}
+        return {p: ProcessedOffset(each.offset) for p, each in committed.items()}
 
     runner._custody._processed = processed
     runner._custody._life = Life("a", frozenset({"a"}))
@@ -621,7 +621,7 @@ def test_a_partition_whose_offset_is_in_doubt_is_held_back_and_no_other():
     doubtful = Partition("notes", 0)
     runner._custody._identities = {"notes": "id"}
     runner._custody._processed = lambda committed: {
-        p: Progress(each.offset, has_gaps=p == doubtful)
+        p: ProcessedOffset(each.offset, has_gaps=p == doubtful)
         for p, each in committed.items()
         if each.metadata
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams.kafka.lag import INTERVALS, History, LagState, Observation, judge
+from streams.kafka.lag import INTERVALS, History, LagInterval, LagState, judge
 
 WINDOW = 100.0
 
@@ -93,4 +93,4 @@ def test_observations_of_one_interval_become_one():
 
     assert len(window) == INTERVALS + 1
     assert [each.records for each in window if each.at == 49.0] == [7]
-    assert Observation(100.0, 100, 20) == window[-1]
+    assert LagInterval(100.0, 100, 20) == window[-1]

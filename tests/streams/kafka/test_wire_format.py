@@ -35,7 +35,7 @@ from streams.model.outputs import SOURCE
 from streams.model.seals import SEAL, Seals, audit_key
 from streams.operations.counts.counters import UNREADABLE, counts_of
 from streams.operations.doctor.values import broken_rule
-from streams.operations.reconcile.marks import Marks, Refused
+from streams.operations.reconcile.marks import Marks, Untrusted
 from streams.operations.reconcile.verdict import Fault
 from streams.pipeline.intake.processor import Intake
 from tests.office import OFFICE
@@ -266,7 +266,7 @@ def test_a_change_behind_the_header_is_found(topic):
     assert SEAL in output.headers
 
     for value in (forged, HEADER + HEADER + output.value, b"\1" + HEADER[1:] + NOTE):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(Untrusted) as caught:
             Marks([KEY]).read(message(topic, value, output.headers.items()))
         assert Fault.FORGED is caught.value.fault
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from streams.cli.app import app
 from streams.model.patients.demographics import PatientId
 from streams.model.patients.updates import HeldCommand, decode_update
-from streams.operations.held import WaitingNote, commands, not_first
+from streams.operations.held_notes import WaitingNote, commands, not_first
 
 ONE, OTHER = PatientId("N", "one"), PatientId("N", "other")
 

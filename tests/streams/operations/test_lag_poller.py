@@ -8,8 +8,8 @@ import pytest
 
 from streams.engine.errors import RetriableError
 from streams.kafka.lag import LagState, PartitionLag
-from streams.operations import lag
-from streams.operations.lag import ArrivalRate, LagPoller, stage_groups
+from streams.operations import lag_poller as lag
+from streams.operations.lag_poller import ArrivalRate, LagPoller, stage_groups
 from streams.operations.settings import Settings
 
 

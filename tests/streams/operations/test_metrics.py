@@ -27,7 +27,7 @@ from streams.model.audit import AuditEvent, dead_letter
 from streams.model.outputs import changelog, encoded
 from streams.operations.http_access import Access
 from streams.operations.metrics.catalogue import WORKERS
-from streams.operations.metrics.health import Health, Identity, Snapshot
+from streams.operations.metrics.health import Health, Identity, LoopState
 from streams.operations.metrics.lag_gauges import LagGauges, OwnLag
 from streams.operations.metrics.loop_metrics import LoopMetrics
 from streams.operations.metrics.observing import observing
@@ -514,7 +514,7 @@ def test_a_loop_that_is_silent_for_too_long_is_not_alive(counted, port):
 
 def test_readiness_answers_503_with_the_reason(counted, port):
     assert get(port, "/readyz") == (503, "no partition is assigned\n")
-    counted.health.now = Snapshot(assigned=frozenset([1]))
+    counted.health.now = LoopState(assigned=frozenset([1]))
 
     assert get(port, "/readyz")[0] == 200
 

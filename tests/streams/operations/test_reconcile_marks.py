@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import orjson
 
 from streams.kafka.topics import HL7_RAW, NOTES, PATIENT_UPDATES, TOPICS
-from streams.operations.reconcile.auditor import OUTPUTS, Auditor, _Place
+from streams.operations.reconcile.auditor import OUTPUTS, Auditor, _RecordId
 from streams.operations.reconcile.marks import HAS_SOURCE, INPUTS, SOURCES
-from streams.operations.reconcile.verdict import Verdict
+from streams.operations.reconcile.verdict import TopicVerdict
 
 
 def test_every_topic_that_is_no_table_has_records_that_are_judged():
@@ -37,8 +37,8 @@ class Replays(Auditor):
     LETTER = b"dead.letters/0/5"
 
     def __init__(self, *sources):
-        self._verdicts = {NOTES.name: Verdict(NOTES.name)}
-        place = _Place(NOTES.name, 1, 7)
+        self._verdicts = {NOTES.name: TopicVerdict(NOTES.name)}
+        place = _RecordId(NOTES.name, 1, 7)
         self._said_replayed = {self.LETTER: [place]}
         self._replays = {}
         self._acts = 0

@@ -16,12 +16,12 @@ from streams.operations.counts.windows import HOUR, WINDOWS
 from streams.operations.status.audit_counts import AuditCounts
 from streams.operations.status.snapshot import (
     EDGES,
+    DeadLetterCount,
     GroupView,
     Held,
     Latency,
     Member,
     Quarantine,
-    Refused,
     Repeated,
     Snapshot,
     printable,
@@ -171,7 +171,7 @@ def snapshot(**changes):
                 ),
             ),
         ),
-        "refused": (Refused("scrub", "residue", 3),),
+        "refused": (DeadLetterCount("scrub", "residue", 3),),
         "latency": Latency(120, 300, 1250),
     }
     return Snapshot(**(whole | changes))

@@ -10,10 +10,10 @@ import pytest
 
 from streams.engine.heartbeat import Phase
 from streams.operations.watch import guard
-from streams.operations.watch.guard import MAX_DEATHS, Guard, Position
+from streams.operations.watch.guard import MAX_DEATHS, ProcessGuard, RecordPosition
 
 TOPICS = ("phi.audit", "dead.letters")
-POISON = Position("dead.letters", 3, 4711)
+POISON = RecordPosition("dead.letters", 3, 4711)
 
 
 def dies_at_a_record(_heartbeat, current, _parent):
@@ -48,7 +48,7 @@ def impatient(monkeypatch):
 
 def guarding(target, **limits):
     limits = {Phase.STARTING: 60.0, Phase.RUNNING: 1.0} | limits
-    return Guard(target, TOPICS, limits.__getitem__)
+    return ProcessGuard(target, TOPICS, limits.__getitem__)
 
 
 @pytest.mark.parametrize("target", [dies_at_a_record, hangs_at_a_record])

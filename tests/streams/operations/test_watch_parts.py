@@ -26,7 +26,7 @@ from streams.operations.watch.lag_history import LagTrend
 from streams.operations.watch.log_filter import ValueFilter
 from streams.operations.watch.runbook import slug
 from streams.operations.watch.transport import credentials
-from streams.operations.watch.web import FILES, Site
+from streams.operations.watch.web import FILES, Routes
 from streams.operations.watch.workers import Workers, row_of
 
 RUNBOOK = Path(__file__).parents[3] / "deploy" / "runbook.md"
@@ -239,7 +239,7 @@ def ask(path, desk=None, examples=None, headers=None, **settings):
     access = Access.of(Settings(**settings), "127.0.0.1")
 
     async def talk():
-        site = Site(desk or StubDashboard(), examples, asyncio.Event(), access)
+        site = Routes(desk or StubDashboard(), examples, asyncio.Event(), access)
         async with TestClient(TestServer(site.application())) as client:
             answer = await client.get(path, headers=headers)
             body = await answer.read()

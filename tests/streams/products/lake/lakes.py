@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from streams.engine.records import Partition, Record
-from streams.products.lake.batch import Batch
+from streams.products.lake.batch import TableBatch
 from streams.products.lake.catalog import open_catalog
 from streams.products.lake.rows import rows_of
 from streams.products.lake.settings import LakeSettings
@@ -61,7 +61,7 @@ class Lake:
 
     def batch(self):
         table = self.table
-        return Batch(table.rows, table.unit, TOPIC_ID, table.progress())
+        return TableBatch(table.rows, table.unit, TOPIC_ID, table.progress())
 
     def write(self, *records, batch=None):
         batch = self.batch() if batch is None else batch

@@ -10,7 +10,7 @@ import pytest
 from streams.operations.settings import load_settings
 from streams.products.lake.columns import columns, converters, properties_of
 from streams.products.lake.progress import LostProgress, Progress, progress_of
-from streams.products.lake.rows import Erased, RefusedRecord, rows_of
+from streams.products.lake.rows import ErasedPatient, RefusedRecord, rows_of
 from tests.streams.products.lake.lakes import ANN, BEN, NOTES, note_value, record
 
 MARKER = "Zzquellwright"
@@ -49,7 +49,9 @@ def test_what_is_no_object_is_refused(raw, says):
 
 
 def test_a_null_value_erases_only_under_a_pseudonym():
-    assert Erased(ANN) == rows_of(NOTES).of(record(None, 1, key=ANN.encode()), "day")
+    assert ErasedPatient(ANN) == rows_of(NOTES).of(
+        record(None, 1, key=ANN.encode()), "day"
+    )
     given = record(None, 7, partition=2, key=MARKER.encode())
     assert "key: is no pseudonym" in refused(NOTES, given)
 

@@ -12,8 +12,8 @@ from streams.products.mllp.frames import (
     START,
     Closed,
     ConnectionEnd,
+    ConnectionLimits,
     FrameReader,
-    Limits,
 )
 
 contents = st.binary(max_size=40).filter(
@@ -28,7 +28,7 @@ async def frames_of(pieces, max_bytes):
     loop, found = asyncio.get_running_loop(), []
     stream = asyncio.StreamReader()
     slots = asyncio.Semaphore(1)
-    reader = FrameReader(stream, Limits(max_bytes, 9, 9), slots, loop.time)
+    reader = FrameReader(stream, ConnectionLimits(max_bytes, 9, 9), slots, loop.time)
 
     async def feed():
         for each in pieces:
