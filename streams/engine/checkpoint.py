@@ -88,8 +88,8 @@ class Checkpoint:
             return {}
         return self._commit(
             {
-                partition: replace(each, metadata=metadata(partition))
-                for partition, each in self._offsets.items()
+                partition: replace(committed, metadata=metadata(partition))
+                for partition, committed in self._offsets.items()
             },
             group,
         )

@@ -12,9 +12,9 @@ any host, whether a record may have ended the process of the previous one:
     deaths     Number of owners that died with this record in hand.  After the second
                one the record becomes a dead letter (`poison`) without being processed.
     again      Records below this offset may have been processed before, and are read
-               again: set by `workers.lost_offsets`, or where a person has set offsets.
+               again: set by `service.lost_offsets`, or where a person has set offsets.
     of         The topics that the offset counts in: one that was deleted and made anew
-               has other records at the same offsets (`workers.lost_offsets`).
+               has other records at the same offsets (`service.lost_offsets`).
     by         The owner's process (`Life`).  One that lost the partition and has it
                again did not die; nor did a record end one that hung in the client,
                or that gave up: neither casts suspicion.

@@ -127,16 +127,16 @@ class Custody:
     def assigned(self, partitions: Sequence[int]) -> None:
         """Add partitions, which are claimed when their state is ready."""
         self._unclaimed.update(partitions)
-        for each in self._of(partitions):
-            self._not_before.pop(each, None)
+        for partition in self._of(partitions):
+            self._not_before.pop(partition, None)
 
     def revoked(self, partitions: Sequence[int]) -> None:
         """Remove partitions, released or lost."""
-        for each in self._of(partitions):
-            self._claims.pop(each, None)
-            self._offsets.pop(each, None)
-            self._undone.pop(each, None)
-            self._doubted.discard(each)
+        for partition in self._of(partitions):
+            self._claims.pop(partition, None)
+            self._offsets.pop(partition, None)
+            self._undone.pop(partition, None)
+            self._doubted.discard(partition)
         self._unclaimed.difference_update(partitions)
         self._not_settled.difference_update(partitions)
         self._ready.difference_update(partitions)
@@ -154,10 +154,12 @@ class Custody:
             undone = self._undone[partition]
             claim = Claim.read(undone.metadata)
             if claim.is_held and claim.by == self._life.name:
-                at = _brought_up_to(undone, self._own_commits.get(partition, 0))
-                kept = replace(Claim.read(at.metadata), of=claim.of, again=claim.again)
-                self._offsets[partition] = at
-                released[partition] = kept.read_up_to(at.offset).released()
+                latest = _brought_up_to(undone, self._own_commits.get(partition, 0))
+                kept = replace(
+                    Claim.read(latest.metadata), of=claim.of, again=claim.again
+                )
+                self._offsets[partition] = latest
+                released[partition] = kept.read_up_to(latest.offset).released()
         try:
             self._mark(released)
         except StreamError as error:
@@ -181,15 +183,16 @@ class Custody:
         now = self._clock()
         self._claim(
             [
-                each
-                for each in self._of(sorted(self._ready & self._unclaimed))
-                if each not in self._claims and now >= self._not_before.get(each, now)
+                partition
+                for partition in self._of(sorted(self._ready & self._unclaimed))
+                if partition not in self._claims
+                and now >= self._not_before.get(partition, now)
             ]
         )
         free = [
-            p
-            for p in sorted(self._ready)
-            if all(each in self._claims for each in self._of([p]))
+            index
+            for index in sorted(self._ready)
+            if all(partition in self._claims for partition in self._of([index]))
         ]
         self._ready.difference_update(free)
         return free
@@ -211,7 +214,7 @@ class Custody:
         if self._processed is None:
             return []
         self._doubted |= self._claims.keys()
-        return sorted({each.index for each in self._doubted})
+        return sorted({partition.index for partition in self._doubted})
 
     def resume(self, committed: Mapping[Partition, CommittedOffset]) -> list[int]:
         """Adopt the committed claims after a batch was undone.
@@ -220,21 +223,21 @@ class Custody:
             The partitions that have to wait until they are claimed anew.
         """
         undone: dict[Partition, CommittedOffset] = {}
-        for partition, each in committed.items():
-            claim = Claim.read(each.metadata)
+        for partition, offset in committed.items():
+            claim = Claim.read(offset.metadata)
             if partition not in self._claims:
                 continue
-            is_old = each.offset < self._own_commits.get(partition, 0)
+            is_old = offset.offset < self._own_commits.get(partition, 0)
             if claim.is_held and not is_old and partition not in self._doubted:
                 self._claims[partition] = claim
-                self._offsets[partition] = each
+                self._offsets[partition] = offset
             else:
                 # The offset may be old, or set from outside by a reset of the group.
                 del self._claims[partition]
-                undone[partition] = each
+                undone[partition] = offset
         self._doubted.clear()
         self._undone |= undone
-        waiting = {each.index for each in undone}
+        waiting = {partition.index for partition in undone}
         self._unclaimed |= waiting
         self._ready |= waiting - self._not_settled
         return sorted(waiting)
@@ -246,7 +249,7 @@ class Custody:
 
     def owns(self, partition: Partition) -> bool:
         """Return whether the partition is claimed, in all topics."""
-        return all(each in self._claims for each in self._of([partition.index]))
+        return all(p in self._claims for p in self._of([partition.index]))
 
     def is_quarantine(self, partition: Partition) -> bool:
         """Return whether the partition's records must be processed one by one."""
@@ -288,8 +291,7 @@ class Custody:
         """Commit that this record is in hand, and no other; with None, no record."""
         changed: dict[Partition, Claim] = {}
         for partition, claim in self._claims.items():
-            is_it = record is not None and partition == record.partition
-            if is_it and record is not None:
+            if record is not None and partition == record.partition:
                 if not (claim.is_in_hand and claim.record == record.offset):
                     changed[partition] = claim.taking(record.offset)
             elif claim.is_in_hand:
@@ -315,11 +317,11 @@ class Custody:
         # The group took the commit: what is claimed was never lost.
         self._suspicious.difference_update(self._claims)
         for record in records:
-            place = record.partition
-            self._offsets[place] = record.to_commit
-            self._own_commits[place] = record.next_offset
-            if claim := self._claims.get(place):
-                self._claims[place] = claim.read_up_to(record.next_offset)
+            partition = record.partition
+            self._offsets[partition] = record.to_commit
+            self._own_commits[partition] = record.next_offset
+            if claim := self._claims.get(partition):
+                self._claims[partition] = claim.read_up_to(record.next_offset)
 
     def check(self, records: Iterable[Record]) -> None:
         """Check that none of the records of claimed partitions is committed already.
@@ -358,9 +360,9 @@ class Custody:
             RetriableError: It is not claimed (any more).
         """
         ours = self._of([partition])
-        if not all(each in self._claims for each in ours):
+        if not all(p in self._claims for p in ours):
             raise RetriableError(f"partition {partition}: not claimed")
-        return {each: self._offsets[each] for each in ours}
+        return {p: self._offsets[p] for p in ours}
 
     def _of(self, numbers: Iterable[int]) -> list[Partition]:
         return [Partition(topic, n) for n in numbers for topic in self._topics]
@@ -369,34 +371,38 @@ class Custody:
         if not partitions:
             return
         committed = self._committed(partitions)
-        found = self._up_to_date(committed)
+        latest = self._up_to_date(committed)
         claims, deaths = {}, []
-        for partition, each in found.items():
+        for partition, offset in latest.items():
             is_accused = partition in self._suspicious - self._undone.keys()
             excused = frozenset[str]() if is_accused else self._life.excused
-            found_claim = Claim.read(each.metadata)
-            claim = found_claim.taken_over(self._batch, excused)
-            if found_claim.is_suspicious(excused):
+            former = Claim.read(offset.metadata)
+            claim = former.taken_over(self._batch, excused)
+            if former.is_suspicious(excused):
                 deaths.append(partition)
-            of = self._identities.get(partition.topic, "")
-            claims[partition] = replace(claim, of=of, by=self._life.name)
-            self._offsets[partition] = each
+            topics = self._identities.get(partition.topic, "")
+            claims[partition] = replace(claim, of=topics, by=self._life.name)
+            self._offsets[partition] = offset
         self._mark(claims)
         if self._group is not None:
             self._group.go_on(
-                {p: at for p, at in found.items() if at.offset > committed[p].offset}
+                {
+                    partition: offset
+                    for partition, offset in latest.items()
+                    if offset.offset > committed[partition].offset
+                }
             )
         # Its records are suspects now, unless they were before.
         self._suspicious.difference_update(claims)
         for partition in claims:
             self._undone.pop(partition, None)
         self._unclaimed = {
-            p
-            for p in self._unclaimed
-            if not all(each in self._claims for each in self._of([p]))
+            index
+            for index in self._unclaimed
+            if not all(partition in self._claims for partition in self._of([index]))
         }
         for partition in deaths:
-            self._report_death(partition, found[partition].offset)
+            self._report_death(partition, latest[partition].offset)
 
     def _committed(
         self, partitions: Sequence[Partition]
@@ -413,12 +419,12 @@ class Custody:
             return committed
         # A transaction of a dead owner may still be open on one of them, until the
         # broker ends it.  The other partitions need not wait for that.
-        found: dict[Partition, CommittedOffset] = {}
+        answered: dict[Partition, CommittedOffset] = {}
         for partition in partitions:
             with suppress(RetriableError):
-                found |= self._group.committed([partition], CLAIM_SECONDS)
-        self._wait(set(partitions) - found.keys(), WAIT_SECONDS)
-        return found
+                answered |= self._group.committed([partition], CLAIM_SECONDS)
+        self._wait(set(partitions) - answered.keys(), WAIT_SECONDS)
+        return answered
 
     def _wait(self, partitions: Iterable[Partition], seconds: float) -> None:
         until = self._clock() + seconds
@@ -438,35 +444,40 @@ class Custody:
         A coordinator that has lost a part of its state serves offsets of before, or
         none.  While records are read again nothing tells how far.
         """
-        claims = {p: Claim.read(each.metadata) for p, each in committed.items()}
+        claims = {p: Claim.read(offset.metadata) for p, offset in committed.items()}
         doubtful = {
-            p: each for p, each in committed.items() if each.offset >= claims[p].again
+            partition: offset
+            for partition, offset in committed.items()
+            if offset.offset >= claims[partition].again
         }
         if not doubtful:
             return committed
-        processed = {p: ProcessedOffset(each.offset) for p, each in doubtful.items()}
+        processed = {
+            partition: ProcessedOffset(offset.offset)
+            for partition, offset in doubtful.items()
+        }
         try:
             if self._processed is not None:
                 processed |= self._processed(doubtful)
         except RetriableError as error:
             self._report_wait("audit events", error)
             self._wait(doubtful, WAIT_SECONDS)
-            return {p: each for p, each in committed.items() if p not in doubtful}
+            return {p: committed[p] for p in committed if p not in doubtful}
         self._awaited.discard("audit events")
-        found = dict(committed)
-        for partition, each in doubtful.items():
+        latest = dict(committed)
+        for partition, offset in doubtful.items():
             progress = processed[partition]
-            if not claims[partition].of and not each.is_absent:
-                found[partition] = _set_by_a_person(each, progress.offset)
+            if not claims[partition].of and not offset.is_absent:
+                latest[partition] = _set_by_a_person(offset, progress.offset)
             elif progress.has_gaps:
-                del found[partition]
+                del latest[partition]
                 self._wait([partition], GAPS_SECONDS)
             else:
                 own = self._own_commits.get(partition, 0)
-                found[partition] = _brought_up_to(each, max(progress.offset, own))
-            if partition in found and found[partition].offset > each.offset:
-                _report_old(partition, each, found[partition].offset)
-        return found
+                latest[partition] = _brought_up_to(offset, max(progress.offset, own))
+            if partition in latest and latest[partition].offset > offset.offset:
+                _report_old(partition, offset, latest[partition].offset)
+        return latest
 
     def _report_death(self, partition: Partition, offset: int) -> None:
         claim = self._claims[partition]
@@ -495,14 +506,14 @@ class Custody:
 
 
 def _report_old(partition: Partition, committed: CommittedOffset, offset: int) -> None:
-    told = f"the group's committed offset {committed.offset}"
+    subject = f"the group's committed offset {committed.offset}"
     if committed.is_absent:
-        told = "the group has no committed offset, and its first record"
+        subject = "the group has no committed offset, and its first record"
     log.warning(
         "%s: %s lies before %d, up to which records were processed: it goes on there "
         "(runbook, Old offsets)",
         partition,
-        told,
+        subject,
         offset,
     )
 

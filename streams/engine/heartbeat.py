@@ -96,7 +96,7 @@ class Heartbeat:
         """The process that runs now, by name, and those that no record has ended."""
         number = int(self._shared[_LIFE])
         since = max(int(self._shared[_EXCUSED_SINCE]), number - _MAX_EXCUSED)
-        names = [f"{self._slot}-{each}" for each in range(since, number + 1)]
+        names = [f"{self._slot}-{ordinal}" for ordinal in range(since, number + 1)]
         return Life(names[-1], frozenset(names))
 
     def silent(self) -> float:

@@ -26,7 +26,7 @@ def private_folder(folder: Path) -> None:
     Raises:
         OSError: It can't be made.
     """
-    for absent in reversed([each for each in folder.parents if not each.exists()]):
+    for absent in reversed([path for path in folder.parents if not path.exists()]):
         absent.mkdir(mode=FOLDER_MODE, exist_ok=True)
     folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
     found = folder.stat()

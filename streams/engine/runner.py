@@ -259,13 +259,13 @@ class Runner:
         self._beat()
         self._custody.check(records)
         partitions = {r.partition for r in records}
-        ours = {each for each in partitions if self._custody.owns(each)}
+        claimed_now = {p for p in partitions if self._custody.owns(p)}
         # The records of a partition's topics keep their order, so none goes ahead.
-        suspects = {each.index for each in ours if self._custody.is_quarantine(each)}
+        suspects = {p.index for p in claimed_now if self._custody.is_quarantine(p)}
         alone: list[Record] = []
         rest: list[Record] = []
         for record in records:
-            if record.partition in ours:
+            if record.partition in claimed_now:
                 is_suspect = record.partition.index in suspects
                 marked = self._custody.marked(record)
                 (alone if is_suspect else rest).append(marked)
@@ -312,15 +312,15 @@ class Runner:
         begun, done = self._clock(), 0
         # A record with deaths waits until the suspects of other partitions are done.
         deaths: Counter[int] = Counter()
-        for each in records:
-            index = each.partition.index
-            deaths[index] = max(deaths[index], self._custody.deaths(each))
+        for record in records:
+            index = record.partition.index
+            deaths[index] = max(deaths[index], self._custody.deaths(record))
         records = sorted(
             records, key=lambda r: (deaths[r.partition.index], r.partition.index)
         )
-        for at, record in enumerate(records):
+        for position, record in enumerate(records, start=1):
             self._observer.begun([record])
-            following = next(iter(records[at + 1 : at + 2]), None)
+            following = next(iter(records[position : position + 1]), None)
             if following is not None and following.partition != record.partition:
                 following = None
             is_late = self._clock() - begun > self._limits.commit_seconds / 3

@@ -349,9 +349,9 @@ def _override(
     """Take the values of a source; TABLE__KEY is a key of a table with fixed keys."""
     tables = _products().keys() | {
         name
-        for name, each in settings.model_fields.items()
-        if isinstance(each.annotation, type)
-        and issubclass(each.annotation, SettingsTable)
+        for name, field in settings.model_fields.items()
+        if isinstance(field.annotation, type)
+        and issubclass(field.annotation, SettingsTable)
     }
     for name, value in sorted(source.items()):  # a table comes before its keys
         table, _, key = name.partition("__")

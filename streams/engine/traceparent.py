@@ -41,7 +41,7 @@ class TraceParent:
         match = _HEADER.fullmatch(raw)
         if match is None:
             return None
-        trace_id, span_id, flags = (int(each, 16) for each in match.groups())
+        trace_id, span_id, flags = (int(group, 16) for group in match.groups())
         if not trace_id or not span_id:
             return None
         return cls(trace_id, span_id, bool(flags & SAMPLED))

@@ -132,15 +132,17 @@ def header_pairs(message: Message) -> Headers:
     return cast("Headers", pairs or [])
 
 
-def epoch_of(found: int | None) -> int:
+def epoch_of(leader_epoch: int | None) -> int:
     """Return the client's leader epoch as the engine has it."""
-    return NO_EPOCH if found is None else found
+    return NO_EPOCH if leader_epoch is None else leader_epoch
 
 
-def position_of(partition: Partition, at: CommittedOffset) -> TopicPartition:
+def position_of(partition: Partition, committed: CommittedOffset) -> TopicPartition:
     """Return a committed offset as the client wants it, with its leader epoch."""
     topic, index = partition
-    return TopicPartition(topic, index, at.offset, at.metadata, at.leader_epoch)
+    return TopicPartition(
+        topic, index, committed.offset, committed.metadata, committed.leader_epoch
+    )
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:
@@ -229,8 +231,8 @@ def _refused(error: KafkaError) -> str:
     if not names:
         return "a property or a file it names; correct it (librdkafka's names)"
     hints = [f"; for {name} {REFUSED[name]}" for name in names if name in REFUSED]
-    said = " beside ".join(names)
-    return f"property {said}; correct it (librdkafka's names){''.join(hints)}"
+    properties = " beside ".join(names)
+    return f"property {properties}; correct it (librdkafka's names){''.join(hints)}"
 
 
 def security_problem(error: KafkaError) -> str:

@@ -42,7 +42,7 @@ ALONE = {
 }
 """Of a topic that is read alone."""
 FATAL = KafkaError._FATAL  # noqa: SLF001  # the client's public name
-UNREADABLE = frozenset({KafkaError._BAD_COMPRESSION, KafkaError._BAD_MSG})  # noqa: SLF001  # likewise
+UNREADABLE = frozenset({KafkaError._BAD_COMPRESSION, KafkaError._BAD_MSG})  # noqa: SLF001  # public names, too
 """Of a batch that the client can't take apart; it is asked for again and again."""
 UNEVEN_SECONDS = 15.0
 """How long partitions may be assigned unevenly, in the middle of a rebalance."""
@@ -165,15 +165,15 @@ class KafkaConsumer:
             )
             try:
                 with translated("seek"):
-                    for each, at in committed.items():
-                        self._consumer.seek(position_of(each, at))
+                    for partition, offset in committed.items():
+                        self._consumer.seek(position_of(partition, offset))
             except RetriableError:
                 if time.monotonic() > deadline:
                     raise
                 self._serve(0.05)
             else:
-                for each in committed:
-                    self._to_seek.pop(each, None)
+                for partition in committed:
+                    self._to_seek.pop(partition, None)
                 return committed
 
     def committed(
@@ -185,20 +185,20 @@ class KafkaConsumer:
             RetriableError: The coordinator did not answer in time, e.g. because a
                 transaction of a dead owner is still open.
         """
-        wanted = [TopicPartition(each.topic, each.index) for each in partitions]
+        wanted = [TopicPartition(p.topic, p.index) for p in partitions]
         if not wanted:
             return {}
         with translated("committed"):
             answers = self._consumer.committed(wanted, timeout=seconds)
-            found = {
-                Partition(each.topic, each.partition): self._as_committed(each)
-                for each in answers
+            committed = {
+                Partition(answer.topic, answer.partition): self._as_committed(answer)
+                for answer in answers
             }
-        for each, at in found.items():
-            self._to_seek.pop(each, None)
-            if at.leader_epoch != NO_EPOCH:
-                self._to_seek[each] = at
-        return found
+        for partition, offset in committed.items():
+            self._to_seek.pop(partition, None)
+            if offset.leader_epoch != NO_EPOCH:
+                self._to_seek[partition] = offset
+        return committed
 
     def go_on(self, offsets: Mapping[Partition, CommittedOffset]) -> None:
         """Begin partitions that are held back at other offsets, once they flow."""
@@ -223,9 +223,9 @@ class KafkaConsumer:
     def _start(self) -> None:
         """Resume what is to be resumed and has its position checked."""
         ours = {
-            p
-            for p in self._resumed
-            if all(self._is_checked(Partition(t, p)) for t in self._topics)
+            index
+            for index in self._resumed
+            if all(self._is_checked(Partition(topic, index)) for topic in self._topics)
         }
         if ours:
             self._consumer.resume(self._places(ours))
@@ -233,22 +233,22 @@ class KafkaConsumer:
             self._paused -= ours
             self._throttled -= ours
 
-    def _is_checked(self, place: Partition) -> bool:
+    def _is_checked(self, partition: Partition) -> bool:
         """Return whether the client begins at a partition's committed offset.
 
         It asks the leader for the epoch of that offset only if it is told to seek it.
         If the partition was cut off before, it begins at the first record, which the
         engine refuses.
         """
-        at = self._to_seek.pop(place, None)
-        if at is None:
+        offset = self._to_seek.pop(partition, None)
+        if offset is None:
             return True
         try:
             with translated("seek"):
-                self._consumer.seek(position_of(place, at))
+                self._consumer.seek(position_of(partition, offset))
         except RetriableError:
             # Its fetcher has not started yet.
-            self._to_seek[place] = at
+            self._to_seek[partition] = offset
             return False
         return True
 
@@ -329,7 +329,7 @@ class KafkaConsumer:
         """Return whether the records are as many, or as large, as a batch may be."""
         if len(records) >= max_records:
             return True
-        return sum(each.size for each in records) >= self._max_bytes
+        return sum(record.size for record in records) >= self._max_bytes
 
     def _throttle(self, partitions: Collection[int]) -> None:
         """Receive no more notes of partitions whose updates are far behind."""
@@ -428,7 +428,7 @@ class KafkaConsumer:
     def _whole(self) -> set[int]:
         """Return the partitions that this member owns in all topics."""
         numbers = [
-            {each.index for each in self._owned if each.topic == topic}
+            {partition.index for partition in self._owned if partition.topic == topic}
             for topic in self._topics
         ]
         return set.intersection(*numbers)
@@ -455,10 +455,11 @@ def require_assignor(settings: KafkaSettings, group: str) -> None:
             get different partitions of its topics.
         RetriableError: The group's coordinator did not answer.
     """
-    found = _description(settings, group)
-    if found.members and found.partition_assignor not in ("range", ""):
+    description = _description(settings, group)
+    assignor = description.partition_assignor
+    if description.members and assignor not in ("range", ""):
         raise ConfigError(
-            f"group {group}: its members use the assignor {found.partition_assignor}, "
+            f"group {group}: its members use the assignor {assignor}, "
             "which does not keep notes and patient.updates together: stop them all, "
             "wait until the group is empty (session_seconds), then start again"
         )
@@ -470,8 +471,10 @@ def _description(settings: KafkaSettings, group: str) -> ConsumerGroupDescriptio
         try:
             with translated("describe group"):
                 answers = admin.describe_consumer_groups([group])
-                found: ConsumerGroupDescription = answers[group].result(CALL_SECONDS)
-                return found
+                description: ConsumerGroupDescription = answers[group].result(
+                    CALL_SECONDS
+                )
+                return description
         except RetriableError:
             # A coordinator that has just moved fails until it has loaded.
             if time.monotonic() > deadline:

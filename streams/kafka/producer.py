@@ -103,7 +103,7 @@ class KafkaProducer:
         self, offsets: Mapping[Partition, CommittedOffset], group: object
     ) -> None:
         """Add the consumer's progress to the open transaction."""
-        positions = [position_of(p, each) for p, each in offsets.items()]
+        positions = [position_of(*committed) for committed in offsets.items()]
         # librdkafka ignores the limit while the group's coordinator is away, and may
         # wait for ever after that (its issues 5456 and 5511).
         with self._within(HANGS_SECONDS), transactional("send_offsets"):
@@ -131,10 +131,11 @@ class KafkaProducer:
     def _partitions(self, topic: str) -> int:
         if topic not in self._counts:
             with translated(f"look up {topic}"):
-                found = self._producer.list_topics(topic, CALL_SECONDS).topics[topic]
-            if not found.partitions:
+                topics = self._producer.list_topics(topic, CALL_SECONDS).topics
+            partitions = topics[topic].partitions
+            if not partitions:
                 raise RetriableError(f"{topic}: missing, or hidden from this user")
-            self._counts[topic] = len(found.partitions)
+            self._counts[topic] = len(partitions)
         return self._counts[topic]
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:

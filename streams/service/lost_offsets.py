@@ -75,10 +75,10 @@ def identities_of(stage: Stage, ids: Mapping[str, str]) -> dict[str, str]:
         stage: The stage.
         ids: Of `watched_topics`.
     """
-    found = {topic.name: ids[topic.name] for topic in inputs_of(stage)}
+    identities = {topic.name: ids[topic.name] for topic in inputs_of(stage)}
     if stage in READ_ALONG:
-        found[READ_ALONG[stage].name] += f".{ids[PATIENTS.name]}"
-    return found
+        identities[READ_ALONG[stage].name] += f".{ids[PATIENTS.name]}"
+    return identities
 
 
 def restore_offsets(
@@ -125,8 +125,8 @@ def _restore(
     try:
         is_lost = not group.offsets(topic)
         if is_lost:
-            found = _processed(settings, admin, group, topic, beat)
-            group.set(topic, group.first_of_others(admin, topic) | found)
+            offsets = _processed(settings, admin, group, topic, beat)
+            group.set(topic, group.first_of_others(admin, topic) | offsets)
         if stage is Stage.SCRUB:
             _require_rows(settings, admin, group, beat)
     finally:
@@ -186,7 +186,7 @@ class _Group:
         while True:
             try:
                 with translated("committed"):
-                    found = self._consumer.committed(wanted, timeout=CALL_SECONDS)
+                    answers = self._consumer.committed(wanted, timeout=CALL_SECONDS)
             except RetriableError:
                 # A coordinator that has just moved fails until it has loaded.
                 if time.monotonic() > deadline:
@@ -194,9 +194,9 @@ class _Group:
                 time.sleep(0.2)
             else:
                 return {
-                    each.partition: (each.offset, Claim.read(each.metadata))
-                    for each in found
-                    if each.offset >= 0
+                    answer.partition: (answer.offset, Claim.read(answer.metadata))
+                    for answer in answers
+                    if answer.offset >= 0
                 }
 
     def set(
@@ -214,16 +214,19 @@ class _Group:
         """
         if not offsets:
             return
-        of = self._identities[topic.name]
-        places = [
+        identity = self._identities[topic.name]
+        positions = [
             TopicPartition(
-                topic.name, p, at, str(Claim(again=(again or {}).get(p, 0), of=of))
+                topic.name,
+                p,
+                offset,
+                str(Claim(again=(again or {}).get(p, 0), of=identity)),
             )
-            for p, at in offsets.items()
+            for p, offset in offsets.items()
         ]
         try:
             with translated(f"commit to {self.name}, which has members already"):
-                self._consumer.commit(offsets=places, asynchronous=False)
+                self._consumer.commit(offsets=positions, asynchronous=False)
         except RetriableError as error:
             raise _HasMembersError(str(error)) from None
         log.warning(
@@ -271,7 +274,7 @@ def _oldest_ms(
     finally:
         reader.close()
     kept = int(time.time() * 1000) - topic.retention_days * DAY_MS
-    known = [at for at in times if at is not None]
+    known = [time_ms for time_ms in times if time_ms is not None]
     return max(0, min([kept, *known]) - DAY_MS)
 
 
@@ -325,11 +328,11 @@ def _require_rows(
             group.set(topic, {p: first[p] for p in again}, again)
         return
     is_other = any(
-        group.is_of_another_table(claim) for _at, claim in committed.values()
+        group.is_of_another_table(claim) for _offset, claim in committed.values()
     )
     if any(rows.values()) and not is_other:
         return
-    lost = [p for p, (at, _claim) in committed.items() if at > first[p]]
+    lost = [p for p, (offset, _claim) in committed.items() if offset > first[p]]
     if not lost:
         return
     if any(first.values()):
@@ -344,7 +347,7 @@ def _require_rows(
         "the erasures of the last days (runbook, Lost offsets)",
         PATIENTS.name,
     )
-    again = {p: max(at, claim.again) for p, (at, claim) in committed.items()}
+    again = {p: max(offset, claim.again) for p, (offset, claim) in committed.items()}
     group.set(topic, {p: first[p] for p in committed}, again)
 
 

@@ -89,10 +89,10 @@ class AuditedRecords:
     def marks(self, start: int, end: int) -> Mapping[int, set[int]]:
         """Return the marks of a range by offset."""
         offsets = np.asarray(self._offsets)
-        found: dict[int, set[int]] = defaultdict(set)
-        for at in np.flatnonzero((offsets >= start) & (offsets < end)).tolist():
-            found[self._offsets[at]].add(self._marks[at])
-        return found
+        marks: dict[int, set[int]] = defaultdict(set)
+        for row in np.flatnonzero((offsets >= start) & (offsets < end)).tolist():
+            marks[self._offsets[row]].add(self._marks[row])
+        return marks
 
 
 class AuditTrail:
@@ -159,8 +159,8 @@ class AuditTrail:
         """
         record = record_of(message)
         headers = record.headers
-        found = SOURCE_FORM.fullmatch(headers.get(SOURCE, b""))
-        if found is None or found["topic"] != topic:
+        source = SOURCE_FORM.fullmatch(headers.get(SOURCE, b""))
+        if source is None or source["topic"] != topic:
             return None
         seal = Seal.read(headers.get(SEAL, b""))
         if seal is None or headers.get(OUTCOME) in NOT_OF_PROCESSING:
@@ -174,7 +174,7 @@ class AuditTrail:
             if made != seal:
                 return None
         mark = _mark(digest, headers.get(RECEIVED, b""))
-        return AuditedRecord(int(found["partition"]), int(found["offset"]), mark)
+        return AuditedRecord(int(source["partition"]), int(source["offset"]), mark)
 
 
 def last_processed(
@@ -196,7 +196,7 @@ def last_processed(
     partitions = sorted(events)
     first = first_offsets(admin, topic, partitions)
     left = dict(end_offsets(admin, topic, partitions))
-    found: dict[int, int] = {}
+    after: dict[int, int] = {}
     while left:
         last = {p: events[p].after_last(first[p], end) for p, end in left.items()}
         ranges = {p: (max(first[p], end - BLOCK), end) for p, end in last.items()}
@@ -204,13 +204,13 @@ def last_processed(
         for record, marks in trail.records(topic, ranges):
             p = record.partition.index
             if not marks.isdisjoint(wanted[p].get(record.offset, ())):
-                found[p] = record.next_offset
+                after[p] = record.next_offset
         left = {
             p: start
             for p, (start, end) in ranges.items()
-            if p not in found and first[p] < start < end
+            if p not in after and first[p] < start < end
         }
-    return found
+    return after
 
 
 class Processed:
@@ -262,29 +262,31 @@ class Processed:
         Raises:
             RetriableError: The cluster does not answer, or a transaction hides events.
         """
-        found = {
-            each: self._with_gaps.get((each, at.offset), ProcessedOffset(at.offset))
-            for each, at in committed.items()
+        processed = {
+            partition: self._with_gaps.get(
+                (partition, offset.offset), ProcessedOffset(offset.offset)
+            )
+            for partition, offset in committed.items()
         }
-        ours = {each: at for each, at in committed.items() if each.topic == self._topic}
-        by_hand = [each.index for each, at in ours.items() if _is_set_by_hand(at)]
+        ours = {p: offset for p, offset in committed.items() if p.topic == self._topic}
+        by_hand = [p.index for p, offset in ours.items() if _is_set_by_hand(offset)]
         ends = end_offsets(self._admin, self._topic, by_hand)
-        for p, end in ends.items():
-            each = Partition(self._topic, p)
-            found[each] = ProcessedOffset(max(end, ours[each].offset))
+        for index, end in ends.items():
+            partition = Partition(self._topic, index)
+            processed[partition] = ProcessedOffset(max(end, ours[partition].offset))
         wanted = {
-            each: at
-            for each, at in ours.items()
-            if each.index not in ends and not found[each].has_gaps
+            partition: offset
+            for partition, offset in ours.items()
+            if partition.index not in ends and not processed[partition].has_gaps
         }
         if wanted:
-            found |= self._look_back(wanted, self._stable_ends(wanted))
-        for each, progress in found.items():
+            processed |= self._look_back(wanted, self._stable_ends(wanted))
+        for partition, progress in processed.items():
             if progress.has_gaps:
                 # Only a person can change it.
-                self._with_gaps[each, ours[each].offset] = progress
-                self._report(each, ours[each])
-        return found
+                self._with_gaps[partition, ours[partition].offset] = progress
+                self._report(partition, ours[partition])
+        return processed
 
     def _report(self, partition: Partition, committed: CommittedOffset) -> None:
         log.error(
@@ -308,18 +310,18 @@ class Processed:
         """
         partitions = range(partition_counts(self._admin).get(PHI_AUDIT.name, 0))
         high = high_watermarks(self._admin, PHI_AUDIT.name, partitions)
-        for each, at in committed.items():
-            if each not in self._asked or self._asked[each][0] != at:
-                self._asked[each] = at, high
-        through = [self._asked[each][1] for each in committed]
+        for partition, offset in committed.items():
+            if partition not in self._asked or self._asked[partition][0] != offset:
+                self._asked[partition] = offset, high
+        through = [self._asked[partition][1] for partition in committed]
         if not partitions or any(p not in high for known in through for p in known):
             raise RetriableError(f"{PHI_AUDIT.name}: its partitions are not known")
         deadline = time.monotonic() + STABLE_SECONDS
         while True:
             ends = end_offsets(self._admin, PHI_AUDIT.name, partitions)
             if all(ends[p] >= end for known in through for p, end in known.items()):
-                for each in committed:
-                    del self._asked[each]
+                for partition in committed:
+                    del self._asked[partition]
                 return ends
             if time.monotonic() > deadline:
                 raise RetriableError(
@@ -333,28 +335,31 @@ class Processed:
         self, wanted: Mapping[Partition, CommittedOffset], ends: Mapping[int, int]
     ) -> dict[Partition, ProcessedOffset]:
         """Return the progress of partitions that have processed records."""
-        committed = {each.index: at for each, at in wanted.items()}
+        committed = {partition.index: offset for partition, offset in wanted.items()}
         first = first_offsets(self._admin, PHI_AUDIT.name, ends)
-        found: dict[int, ProcessedOffset] = {}
+        processed: dict[int, ProcessedOffset] = {}
         for tail in (TAIL, max(TAIL, self._max_events // len(ends))):
             ranges = {p: (max(first[p], end - tail), end) for p, end in ends.items()}
             events = self._ahead(committed, ranges)
-            absent = {p for p, at in committed.items() if at.is_absent}
-            found = self._compared(
-                committed, {p: each for p, each in events.items() if p not in absent}
+            absent = {p for p, offset in committed.items() if offset.is_absent}
+            processed = self._compared(
+                committed, {p: events[p] for p in events if p not in absent}
             )
             last = last_processed(
                 self._admin,
                 self._trail,
                 self._topic,
-                {p: each for p, each in events.items() if p in absent},
+                {p: events[p] for p in events if p in absent},
             )
-            found |= {p: ProcessedOffset(offset) for p, offset in last.items()}
+            processed |= {p: ProcessedOffset(offset) for p, offset in last.items()}
             is_all = all(start == first[p] for p, (start, _end) in ranges.items())
-            is_told = not any(each.has_gaps for each in found.values())
-            if is_all or (is_told and absent <= found.keys()):
+            is_clear = not any(progress.has_gaps for progress in processed.values())
+            if is_all or (is_clear and absent <= processed.keys()):
                 break
-        return {Partition(self._topic, p): each for p, each in found.items()}
+        return {
+            Partition(self._topic, index): progress
+            for index, progress in processed.items()
+        }
 
     def _ahead(
         self,
@@ -362,12 +367,12 @@ class Processed:
         ranges: Mapping[int, tuple[int, int]],
     ) -> dict[int, AuditedRecords]:
         """Return the events of records behind what is committed."""
-        found: dict[int, AuditedRecords] = defaultdict(AuditedRecords)
+        ahead: dict[int, AuditedRecords] = defaultdict(AuditedRecords)
         for event in self._trail.events(self._topic, ranges):
-            at = committed.get(event.partition)
-            if at is not None and event.offset >= at.offset:
-                found[event.partition].add(event)
-        return found
+            start = committed.get(event.partition)
+            if start is not None and event.offset >= start.offset:
+                ahead[event.partition].add(event)
+        return ahead
 
     def _compared(
         self,
@@ -376,14 +381,14 @@ class Processed:
     ) -> dict[int, ProcessedOffset]:
         """Compare all records from the committed offsets on with events."""
         ends = end_offsets(self._admin, self._topic, events)
-        found: dict[int, ProcessedOffset] = {}
+        processed: dict[int, ProcessedOffset] = {}
         ranges: dict[int, tuple[int, int]] = {}
-        for p, each in events.items():
+        for p, records in events.items():
             start = committed[p].offset
-            end = each.after_last(start, ends[p])
+            end = records.after_last(start, ends[p])
             # Markers and undone records have offsets, too, but not that many.
-            if end - start > 4 * len(each) + BLOCK:
-                found[p] = ProcessedOffset(end, has_gaps=True)
+            if end - start > 4 * len(records) + BLOCK:
+                processed[p] = ProcessedOffset(end, has_gaps=True)
             else:
                 ranges[p] = start, end
         wanted = {p: events[p].marks(*ranges[p]) for p in ranges}
@@ -393,8 +398,10 @@ class Processed:
             if marks.isdisjoint(wanted[p].get(record.offset, ())):
                 lacking.add(p)
             else:
-                found[p] = ProcessedOffset(record.next_offset, has_gaps=p in lacking)
-        return found
+                processed[p] = ProcessedOffset(
+                    record.next_offset, has_gaps=p in lacking
+                )
+        return processed
 
 
 def _is_set_by_hand(committed: CommittedOffset) -> bool:
@@ -402,5 +409,5 @@ def _is_set_by_hand(committed: CommittedOffset) -> bool:
 
 
 def _mark(digest: bytes, received: bytes) -> int:
-    found = hashlib.blake2b(digest + b"/" + received, digest_size=8).digest()
-    return int.from_bytes(found, "big")
+    mark = hashlib.blake2b(digest + b"/" + received, digest_size=8).digest()
+    return int.from_bytes(mark, "big")

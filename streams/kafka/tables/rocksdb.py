@@ -121,9 +121,9 @@ def holder(folder: Path) -> int | None:
     Nothing is known of a process in another container.
     """
     try:
-        found = (folder / LOCK).stat()
-        device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}"
-        wanted = f"{device}:{found.st_ino}"
+        lock = (folder / LOCK).stat()
+        device = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}"
+        wanted = f"{device}:{lock.st_ino}"
         for line in Path("/proc/locks").read_text("ascii").splitlines():
             fields = line.split()
             if wanted in fields and "->" not in fields:
@@ -136,7 +136,7 @@ def holder(folder: Path) -> int | None:
 def _of_rocksdb(text: str, name: str, folder: Path) -> StreamError:
     # Paths may hold any words.
     text = text.replace(str(folder), "")
-    if any(each in text for each in _LOCKED):
+    if any(words in text for words in _LOCKED):
         return _locked(folder)
     # First: RocksDB reports as corruption that it can't open a file while it starts.
     for number in (*_FULL, *_FAILED):
@@ -144,7 +144,7 @@ def _of_rocksdb(text: str, name: str, folder: Path) -> StreamError:
             return _of_system(number, folder)
     is_absent = os.strerror(errno.ENOENT) in text
     if text.startswith("Corruption") or is_absent:
-        kind = next((each for each in _DAMAGE if each in text), "corruption")
+        kind = next((damage for damage in _DAMAGE if damage in text), "corruption")
         return DamagedState(f"table {folder.name}: RocksDB reports damage: {kind}")
     if re.search(r"\b(?:already|is|was) closed\b", text):
         return FatalError(f"table {folder.name}: used after it was closed: report it")
@@ -155,15 +155,16 @@ def _of_rocksdb(text: str, name: str, folder: Path) -> StreamError:
 
 
 def _of_system(number: int, folder: Path) -> StreamError:
-    said = os.strerror(number)
+    problem = os.strerror(number)
     if number in _FULL:
         return StorageFull(
-            f"state_dir: {said} in {folder} ({_free(folder)}); the tables are kept: "
+            f"state_dir: {problem} in {folder} ({_free(folder)}); the tables are kept: "
             f"{_FULL[number]}, then start again"
         )
     step = _FAILED.get(number, "check the folder and its disk")
     return StorageFailed(
-        f"state_dir: {said} in {folder}; nothing was deleted: {step}, then start again"
+        f"state_dir: {problem} in {folder}; nothing was deleted: {step}, "
+        "then start again"
     )
 
 
@@ -176,7 +177,7 @@ def _locked(folder: Path) -> StateLocked:
 
 
 def _free(folder: Path) -> str:
-    existing = next((each for each in (folder, *folder.parents) if each.exists()), None)
+    existing = next((path for path in (folder, *folder.parents) if path.exists()), None)
     if existing is None:
         return "free space unknown"
     return f"{shutil.disk_usage(existing).free / MIB:,.1f} MiB free"

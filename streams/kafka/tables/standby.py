@@ -142,7 +142,8 @@ class Standby:
 
     def _copies(self, members: Sequence[MemberDescription]) -> frozenset[int]:
         assigned = {
-            each.group_instance_id or "": self._assigned_to(each) for each in members
+            member.group_instance_id or "": self._assigned_to(member)
+            for member in members
         }
         # librdkafka compares the bytes of the ids.
         names = sorted(assigned, key=str.encode)
@@ -163,7 +164,7 @@ class Standby:
         if member.assignment is None:
             return set()
         return {
-            each.partition
-            for each in member.assignment.topic_partitions
-            if each.topic == self._topic
+            assigned.partition
+            for assigned in member.assignment.topic_partitions
+            if assigned.topic == self._topic
         }

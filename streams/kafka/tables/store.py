@@ -130,20 +130,20 @@ class PartitionStore:
         """
         begin = ROW + prefix
         with self._translated():
-            found = self._rows.iter()
+            rows = self._rows.iter()
             try:
-                found.seek(max(begin, ROW + start))
-                while found.valid():
-                    key: bytes = found.key()
+                rows.seek(max(begin, ROW + start))
+                while rows.valid():
+                    key: bytes = rows.key()
                     if not key.startswith(begin):
                         return
-                    yield key[len(ROW) :], found.value()
-                    found.next()
+                    yield key[len(ROW) :], rows.value()
+                    rows.next()
                 # An iterator ends at damage as it does at the end.
-                found.status()
+                rows.status()
             finally:
                 # It keeps the files open, and the traceback of an error keeps it.
-                del found
+                del rows
 
     def write(
         self,

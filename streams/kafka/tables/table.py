@@ -524,13 +524,13 @@ class ChangelogTable:
                 log.warning("%s: %s", self._topic, error.name())
         # Neither parsed nor checked: only the owner of a partition writes there.
         for partition in self._followed & changes.keys():
-            group = changes[partition]
-            for each in group:
-                if each.value() is None:
-                    self._deleted(each.key() or b"", each.timestamp()[1])
+            rows = changes[partition]
+            for row in rows:
+                if row.value() is None:
+                    self._deleted(row.key() or b"", row.timestamp()[1])
             self._parts[partition].store.write(
-                ((each.key() or b"", each.value()) for each in group),
-                (group[-1].offset() or 0) + 1,
+                ((row.key() or b"", row.value()) for row in rows),
+                (rows[-1].offset() or 0) + 1,
                 is_current=False,
             )
         for partition in self._followed & ends.keys():
@@ -593,7 +593,7 @@ class ChangelogTable:
         self._look_at = now + UNUSED_SECONDS / 10
         wanted = {*self._parts, *self._to_open, *self._wanted_copies}
         ours = {self._path(partition) for partition in wanted}
-        found = {
+        abandoned = {
             folder
             for folder in self._folder.parent.glob(f"*/{self._topic}-*")
             if _is_partition(folder, self._topic)
@@ -601,7 +601,7 @@ class ChangelogTable:
             and holder(folder) is None
             and _holds_files(folder)
         }
-        self._unused = {each: self._unused.get(each, now) for each in found}
+        self._unused = {folder: self._unused.get(folder, now) for folder in abandoned}
         for folder, since in self._unused.items():
             if now - since >= UNUSED_SECONDS:
                 try:
@@ -716,7 +716,7 @@ def _is_partition(folder: Path, topic: str) -> bool:
 
 def _holds_files(folder: Path) -> bool:
     try:
-        return any(each.name != LOCK for each in folder.iterdir())
+        return any(file.name != LOCK for file in folder.iterdir())
     except OSError as error:
         log.warning("%s: %s", folder.name, os.strerror(error.errno or 0))
         return False
