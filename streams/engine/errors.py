@@ -4,15 +4,15 @@
   x InvalidRecord      the record can never be processed  -> dead letter, carry on
   x RetriableError     the broker may recover             -> abort, seek back, retry
     * StateLocked        another process has the table    -> wait for it, bounded
-    * RecordRefused      the broker refused an output     -> likewise, but see GivenUp
+    * RecordRefused      the broker refused an output     -> abort, retry; see GivenUp
   x Fenced             another instance owns the work     -> drop the producer, rejoin
   x UnknownOutcome     a transactional call timed out     -> new producer, ask the group
   x CorruptState       the local table cannot be trusted  -> delete it, restore
-    * DamagedState       its files are damaged            -> likewise, and count it
+    * DamagedState       its files are damaged            -> delete, restore, count it
   x FatalError         a person must act                  -> stop the process
     * ConfigError        a setting is wrong               -> refuse to start
     * BrokerUnreachable  the cluster does not answer      -> stop after a bounded time
-    * RegistryUnreachable  no schema registry answers     -> likewise
+    * RegistryUnreachable  no schema registry answers     -> stop after a bounded time
     * InputError         a file is absent or unreadable   -> name it, stop
     * OutputError        a file can't be written          -> name it, stop
     * StateUnusable      the tables can't be used         -> stop; nothing is deleted
