@@ -67,6 +67,7 @@ class Checkpoint:
             self._is_open = True
         for output in outputs:
             self._producer.produce(output)
+        # A fence must not set back what a record of this batch has moved on.
         for partition, committed in (fences or {}).items():
             self._offsets.setdefault(partition, committed)
         for record in records:
@@ -116,13 +117,18 @@ class Checkpoint:
 
     def renew(self) -> None:
         """Replace the producer; the new one fences any transaction of the old one."""
+        # First: what was staged is void, even if no new producer can be had yet.
         self._forget()
         self._producer.renew()
 
     def _commit(
         self, offsets: Mapping[Partition, CommittedOffset], group: object
     ) -> Mapping[Partition, int]:
+        # With the group's generation: the coordinator refuses the offsets of a worker
+        # that has lost its partitions, and the outputs are never visible.
         self._producer.send_offsets(offsets, group)
+        # If this fails the transaction stays open, or its outcome is unknown: `abort`
+        # or `renew` must follow.
         written = self._producer.commit()
         self._forget()
         return written

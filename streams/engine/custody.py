@@ -154,6 +154,8 @@ class Custody:
             undone = self._undone[partition]
             claim = Claim.read(undone.metadata)
             if claim.is_held and claim.by == self._life.name:
+                # The group may have forgotten commits of this process: it must not
+                # leave an offset behind that lies before them.
                 latest = _brought_up_to(undone, self._own_commits.get(partition, 0))
                 kept = replace(
                     Claim.read(latest.metadata), of=claim.of, again=claim.again
@@ -164,6 +166,7 @@ class Custody:
             self._mark(released)
         except StreamError as error:
             log.warning("partitions not released: %s", error)
+            # The transaction may be open still; no other can begin on this producer.
             self._needs_renewal = True
         for partition in released:
             self._claims.pop(partition, None)
@@ -292,6 +295,7 @@ class Custody:
         changed: dict[Partition, Claim] = {}
         for partition, claim in self._claims.items():
             if record is not None and partition == record.partition:
+                # `pass_on` may have put it in hand already, which saves a transaction.
                 if not (claim.is_in_hand and claim.record == record.offset):
                     changed[partition] = claim.taking(record.offset)
             elif claim.is_in_hand:
@@ -374,6 +378,7 @@ class Custody:
         latest = self._up_to_date(committed)
         claims, deaths = {}, []
         for partition, offset in latest.items():
+            # This process gave up those that were undone; it did not lose them.
             is_accused = partition in self._suspicious - self._undone.keys()
             excused = frozenset[str]() if is_accused else self._life.excused
             former = Claim.read(offset.metadata)
@@ -383,6 +388,7 @@ class Custody:
             topics = self._identities.get(partition.topic, "")
             claims[partition] = replace(claim, of=topics, by=self._life.name)
             self._offsets[partition] = offset
+        # From this commit on no previous owner can commit: the tables may settle.
         self._mark(claims)
         if self._group is not None:
             self._group.go_on(
@@ -468,8 +474,10 @@ class Custody:
         for partition, offset in doubtful.items():
             progress = processed[partition]
             if not claims[partition].of and not offset.is_absent:
+                # It stays where the person wants it, ahead or back.
                 latest[partition] = _set_by_a_person(offset, progress.offset)
             elif progress.has_gaps:
+                # Neither end is safe: one publishes twice, the other leaves out.
                 del latest[partition]
                 self._wait([partition], GAPS_SECONDS)
             else:

@@ -272,6 +272,7 @@ class Runner:
         done = self._together(rest) if rest else 0
         done += self._one_by_one(alone) if alone else 0
         if done < len(records):
+            # The consumer is past records that were left out: they come once more.
             self._consumer.rewind()
         return done
 
@@ -292,6 +293,7 @@ class Runner:
         # The client sends the outputs of one micro-batch while the next is processed.
         for micro_batch in _micro_batches(records, self._limits.micro_batch_bytes):
             age = self._clock() - begun
+            # Not without `done`: the first micro-batch must get through, however late.
             if done and age > self._limits.seconds_before(micro_batch):
                 break
             try:
@@ -326,6 +328,8 @@ class Runner:
             is_late = self._clock() - begun > self._limits.commit_seconds / 3
             outcome = self._alone(record)
             self._stage([record], [outcome])
+            # One commit ends this suspect and puts the next in hand, which saves a
+            # transaction a record.
             self._custody.pass_on(record, None if is_late else following)
             self._commit([record])
             self._failures, self._is_refused = 0, False
@@ -339,6 +343,8 @@ class Runner:
         if self._custody.is_poison(record):
             log.error("%s: repeatedly ended its worker: becomes a dead letter", record)
             return InvalidRecord(ReasonCode.POISON, POISON_REASON)
+        # Committed before it is processed: if it ends the process, the next owner sees
+        # which record it was.
         self._custody.take(record)
         try:
             [outcome] = self._process([record])
@@ -374,6 +380,7 @@ class Runner:
         written = self._checkpoint.commit(
             self._consumer.group_metadata(), self._custody.metadata
         )
+        # After the commit: no table may ever hold rows of an aborted transaction.
         self._custody.committed(records)
         self._processor.committed(written)
         self._observer.committed()
@@ -437,6 +444,8 @@ class Runner:
         if isinstance(error, Fenced | UnknownOutcome):
             # First: behind records that have arrived nothing is learnt of the group.
             self._consumer.pause(self._custody.doubt())
+            # The new producer ends the transaction of the old one, either way; only
+            # then the changelog tells what became of it.
             self._checkpoint.renew()
             try:
                 self._processor.reread()
@@ -447,6 +456,8 @@ class Runner:
             self._checkpoint.abort()
         self._beat()
         if is_damaged:
+            # Their tables are restored from the changelog: no record of these
+            # partitions may be joined before that.
             waiting = list(self._processor.drop_state())
             self._custody.hold(waiting)
             self._consumer.pause(waiting)

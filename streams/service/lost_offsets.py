@@ -126,6 +126,8 @@ def _restore(
         is_lost = not group.offsets(topic)
         if is_lost:
             offsets = _processed(settings, admin, group, topic, beat)
+            # A partition without an audit event begins at its first record, which the
+            # group must be told where it still has an offset of a former topic.
             group.set(topic, group.first_of_others(admin, topic) | offsets)
         if stage is Stage.SCRUB:
             _require_rows(settings, admin, group, beat)
@@ -254,6 +256,8 @@ def _processed(
     log.warning("%s: the group has no offsets: reading %s", topic.name, PHI_AUDIT.name)
     since = _oldest_ms(settings, admin, group, topic)
     first = offsets_at(admin, PHI_AUDIT.name, partitions, since)
+    # Events of a transaction that is still open would be missed, and their records
+    # published twice if it is committed after all.
     wait_until_stable(settings, admin, PHI_AUDIT, high, beat)
     ranges = {p: (first[p], high[p]) for p in partitions}
     trail = AuditTrail(settings, group.name, beat)
@@ -275,6 +279,7 @@ def _oldest_ms(
         reader.close()
     kept = int(time.time() * 1000) - topic.retention_days * DAY_MS
     known = [time_ms for time_ms in times if time_ms is not None]
+    # A day of margin: clocks differ.
     return max(0, min([kept, *known]) - DAY_MS)
 
 
@@ -335,6 +340,7 @@ def _require_rows(
     lost = [p for p, (offset, _claim) in committed.items() if offset > first[p]]
     if not lost:
         return
+    # Where the first updates are gone, reading again would leave patients out.
     if any(first.values()):
         raise ConfigError(
             f"{PATIENTS.name} was made anew, though updates of partitions {lost} were "

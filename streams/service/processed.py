@@ -165,6 +165,7 @@ class AuditTrail:
         seal = Seal.read(headers.get(SEAL, b""))
         if seal is None or headers.get(OUTCOME) in NOT_OF_PROCESSING:
             return None
+        # Under a former key the seal can't be checked: the record's time alone counts.
         digest = b""
         if seal.key_id == self._seals.key_id:
             digest = seal.input
@@ -205,6 +206,7 @@ def last_processed(
             p = record.partition.index
             if not marks.isdisjoint(wanted[p].get(record.offset, ())):
                 after[p] = record.next_offset
+        # Events without their record in this block may be those of a former topic.
         left = {
             p: start
             for p, (start, end) in ranges.items()
@@ -338,6 +340,8 @@ class Processed:
         committed = {partition.index: offset for partition, offset in wanted.items()}
         first = first_offsets(self._admin, PHI_AUDIT.name, ends)
         processed: dict[int, ProcessedOffset] = {}
+        # The last events are enough where nothing is amiss, which is nearly always;
+        # otherwise as many are read as there is time for.
         for tail in (TAIL, max(TAIL, self._max_events // len(ends))):
             ranges = {p: (max(first[p], end - tail), end) for p, end in ends.items()}
             events = self._ahead(committed, ranges)
@@ -398,6 +402,7 @@ class Processed:
             if marks.isdisjoint(wanted[p].get(record.offset, ())):
                 lacking.add(p)
             else:
+                # One without an event before one with: some were left out.
                 processed[p] = ProcessedOffset(
                     record.next_offset, has_gaps=p in lacking
                 )

@@ -272,11 +272,13 @@ class ChangelogTable:
             RetriableError: The changelog was not read in time; nothing can be written
                 until another call succeeds.
         """
+        # Kept until a call succeeds: what is lacking must not be read from the table.
         reported = {*self._in(_Phase.SETTLED)} - {*self._newly_settled}
         self._to_reread.update(reported)
         self._begin_to_settle({*self._in(_Phase.SETTLED)} | self._to_reread)
         if not self._read_while(_Phase.SETTLING, CALL_SECONDS, self._to_reread):
             raise RetriableError(f"{self._topic}: not read in time; trying again")
+        # The loop has these already: they have settled once more, but not newly.
         known, self._to_reread = self._to_reread, set()
         self._newly_settled = [p for p in self._newly_settled if p not in known]
 
@@ -365,6 +367,8 @@ class ChangelogTable:
         stable = end_offsets(self._admin, self._topic, partitions)
         opened = self._opened(partitions)
         for partition, store in opened.items():
+            # Not to the high watermark: an open transaction of the previous owner would
+            # hold the restore up.  What it may still commit is read after the claim.
             target = stable[partition]
             self._parts[partition] = _OpenPartition(
                 store, _Phase.RESTORING, self._clock(), target
@@ -383,6 +387,8 @@ class ChangelogTable:
         return set(partitions) - opened.keys()
 
     def _begin_to_settle(self, partitions: Collection[int]) -> None:
+        # To the high watermark, behind which nothing can come now: this waits for the
+        # outcome of the previous owner's last transaction.
         ends = high_watermarks(self._admin, self._topic, partitions)
         for partition, end in ends.items():
             part = self._parts[partition]
@@ -403,6 +409,7 @@ class ChangelogTable:
             for partition in wanted:
                 part = self._parts.get(partition)
                 if part is None or part.store.next_offset > ends[partition]:
+                    # The topic has lost records that the table holds.
                     self._close([partition])
                     try:
                         new[partition] = self._open(partition, ends[partition])
@@ -548,6 +555,7 @@ class ChangelogTable:
                 self._newly_ready.append(partition)
             else:
                 part.phase = _Phase.SETTLED
+                # From here on `write` alone changes it, after each commit.
                 self._unfollow([partition])
                 self._newly_settled.append(partition)
 
