@@ -9,6 +9,7 @@ Each block is of a kind that is known, and no kind is left out:
     toml         settings: phistream itself reads them
     json, yaml   parsed
     console      pip install, which is not run
+    drawing      a picture of characters
 
 One with ``title="NAME"``, of any of these kinds, is a file; a later block must name it.
 """
@@ -36,7 +37,7 @@ from streams.operations.settings import load_settings
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "deploy/docs"
 PAGES = SITE / "pages"
-KINDS = ("sh", "python", "text", "toml", "json", "yaml", "console")
+KINDS = ("sh", "python", "text", "toml", "json", "yaml", "console", "drawing")
 SECONDS = 240
 """For a block; an installation starts in one."""
 
@@ -176,7 +177,7 @@ class Sandbox:
                 file = self._cwd / block.title
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(block.text, "utf-8")
-            elif block.kind == "console":
+            elif block.kind in ("console", "drawing"):
                 continue
             elif block.kind == "text":
                 check_output(block, output)
