@@ -47,7 +47,7 @@ class NoTable:
     def get(self, partition, key):
         return None
 
-    def scan(self, partition, prefix):
+    def scan(self, partition, prefix, start=b""):
         return iter(())
 
     def ready(self):

@@ -6,6 +6,8 @@ import codecs
 import functools
 import re
 from collections import Counter
+from functools import partial
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -15,6 +17,7 @@ from deid_core import Deidentifier
 from schemas import Schema
 from streams.cli.app import app
 from streams.formats.hl7.framing import messages_of
+from streams.formats.hl7.reader import Hl7Reader
 from streams.model.parts import FreeText, Part, Rebuilt
 from streams.pipeline.files import input_file, rewriting
 from streams.pipeline.intake.route import route
@@ -49,16 +52,20 @@ class Cached:
 class TextsOfMessages:
     """A reader of HL7 that keeps MSH-1, MSH-2 and OBX-5, which is a free text."""
 
+    text = Hl7Reader.text
+
     def parts(self, value):
         routed = [
             (each, route(each.encode("utf-8-sig"))) for each in messages_of(value)
         ]
         return [Part("hl7", text, of.updates, of.notes) for text, of in routed]
 
-    def texts(self, content):
-        return [FreeText(each.split("|")[5]) for each in self._observations(content)]
+    def read(self, content):
+        found = [line for line in content.split("\r") if line.startswith("OBX")]
+        texts = [FreeText(line.split("|")[5]) for line in found]
+        return SimpleNamespace(texts=texts, rebuilt=partial(self._rebuilt, content))
 
-    def rebuilt(self, content, scrubbed, values):
+    def _rebuilt(self, content, scrubbed, values):
         if "ZZBUG" in content:
             raise ValueError(content)
         lines = [content[:8], *(f"OBX|||||{each.text}" for each in scrubbed)]
@@ -68,9 +75,6 @@ class TextsOfMessages:
         codec = "latin-1" if "8859/1" in text else "utf-8"
         codec = "utf-16" if "UTF-16" in text else codec
         return Rebuilt(text.encode(codec), {"PID-5": 1}, {"image/png": 2})
-
-    def _observations(self, content):
-        return [line for line in content.split("\r") if line.startswith("OBX")]
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ from deid_core import Deidentifier, Label
 from deid_core.policy import load_policy
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
+from streams.formats.fhir import FhirReader
 from streams.model.notes import ClinicalNote
 from streams.model.parts import FreeText, Part, Rebuilt
 from streams.model.patients.demographics import (
@@ -43,6 +46,7 @@ class TestReader:
     """Reads `{"resourceType": "Test", "patients": [...]}`, as FHIR would be."""
 
     __test__ = False
+    text = FhirReader.text
 
     def __init__(self, leak=""):
         self.leak = leak
@@ -60,11 +64,12 @@ class TestReader:
         updates = (PatientRecord(patient, "", known),)
         return Part("fhir", json.dumps(each), updates, (note,))
 
-    def texts(self, content):
-        return [FreeText(json.loads(content)["text"])]
-
-    def rebuilt(self, content, scrubbed, values):
+    def read(self, content):
         given = json.loads(content)
+        texts = [FreeText(given["text"])]
+        return SimpleNamespace(texts=texts, rebuilt=partial(self._rebuilt, given))
+
+    def _rebuilt(self, given, scrubbed, values):
         made = {
             "resourceType": "Test",
             "id": values.pseudonym("patient", given["id"]),
