@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from deid_core import ScrubbedDocument
+from deid_core import Label, ScrubbedDocument
 from streams.formats.documents import Unreadable, UnreadableKind
 from streams.formats.enclosed_notes import Enclosed, RebuiltEnclosed
 from streams.model.parts import FreeText, Part, Values
@@ -145,6 +145,26 @@ class Unread:
         if found := self.part_of(data, media_type):
             self.enclosed.append(found)
         raise Unreadable(UnreadableKind.UNKNOWN)
+
+
+class NoValues:
+    """Values of no patient, for what is not written."""
+
+    def replaced(self, label: Label, value: str) -> str:
+        """Return nothing."""
+        return ""
+
+    def day(self, day: str) -> str:
+        """Return nothing."""
+        return ""
+
+    def pseudonym(self, kind: str, value: str) -> str:
+        """Return zeros."""
+        return "0" * 32
+
+    def is_leak(self, written: str) -> bool:
+        """Return that it is none."""
+        return False
 
 
 def _lines(terms: Sequence[str], done: ScrubbedDocument) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from deid_core import Label, ScrubbedDocument
+from deid_core import ScrubbedDocument
 from streams.formats.enclosed_notes import (
     TEXTS,
     Enclosed,
@@ -17,7 +17,7 @@ from streams.formats.enclosed_notes import (
     skipped_with,
     with_enclosed,
 )
-from streams.formats.free_texts import Gathered, Unread
+from streams.formats.free_texts import Gathered, NoValues, Unread
 from streams.formats.values import Known
 from streams.model.parts import FreeText, Part, Rebuilt, Values
 from streams.model.patients.demographics import Demographics, records_of
@@ -82,7 +82,7 @@ class CcdaReader:
             return self.opener.open(data, media_type, lambda: self._whose(root))
 
         part = _OpenedPart(root, known_of(root), Gathered(open_))
-        Writer(part.gathered, _Nothing(), part.known).document(root)
+        Writer(part.gathered, NoValues(), part.known).document(root)
         return part
 
     def text(self, value: bytes) -> str:
@@ -108,7 +108,7 @@ class CcdaReader:
         unread = Unread(
             lambda data, type_: self.opener.part(data, type_, lambda: whose)
         )
-        Writer(unread, _Nothing(), Known()).document(root)
+        Writer(unread, NoValues(), Known()).document(root)
         return unread.enclosed
 
 
@@ -143,19 +143,3 @@ class _OpenedPart:
 
 def _values_of_tag(tag: re.Match[str]) -> str:
     return "\n".join(("", *_ATTRIBUTE_VALUE.findall(tag[0]), ""))
-
-
-class _Nothing:
-    """Values of no patient, for what is not written."""
-
-    def replaced(self, label: Label, value: str) -> str:
-        return ""
-
-    def day(self, day: str) -> str:
-        return ""
-
-    def pseudonym(self, kind: str, value: str) -> str:
-        return "0" * 32
-
-    def is_leak(self, written: str) -> bool:
-        return False

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deid_core import Label, ScrubbedDocument
+from deid_core import ScrubbedDocument
 from streams.engine.errors import InvalidRecord
 from streams.engine.reasons import ReasonCode
 from streams.formats.enclosed_notes import (
@@ -19,7 +19,7 @@ from streams.formats.enclosed_notes import (
     skipped_with,
     with_enclosed,
 )
-from streams.formats.free_texts import Gathered, Unread
+from streams.formats.free_texts import Gathered, NoValues, Unread
 from streams.model.parts import FreeText, Part, Rebuilt, Values
 from streams.model.patients.demographics import MAX_VALUES, PatientId, records_of
 
@@ -89,7 +89,7 @@ class FhirReader:
             return self.opener.open(data, media_type, lambda: self._whose(entries))
 
         part = _OpenedPart(message, known_of(entries), Gathered(open_))
-        Writer(part.gathered, _Nothing(), part.known).resource(message)
+        Writer(part.gathered, NoValues(), part.known).resource(message)
         return part
 
     def text(self, value: bytes) -> str:
@@ -116,7 +116,7 @@ class FhirReader:
             return self._whose(group.entries)
 
         unread = Unread(lambda data, type_: self.opener.part(data, type_, whose))
-        writer = Writer(unread, _Nothing(), known_of(group.entries))
+        writer = Writer(unread, NoValues(), known_of(group.entries))
         writer.resource(content)
         sent_at = _sent_at(message, group)
         current, former = with_enclosed(
@@ -171,22 +171,6 @@ class _OpenedPart:
             dict(writer.unreadable),
             tuple(writer.enclosed),
         )
-
-
-class _Nothing:
-    """Values of no patient, for what is not written."""
-
-    def replaced(self, label: Label, value: str) -> str:
-        return ""
-
-    def day(self, day: str) -> str:
-        return ""
-
-    def pseudonym(self, kind: str, value: str) -> str:
-        return "0" * 32
-
-    def is_leak(self, written: str) -> bool:
-        return False
 
 
 def _content(message: dict[str, Any], entries: Sequence[Entry]) -> dict[str, Any]:
