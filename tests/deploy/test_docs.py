@@ -11,7 +11,7 @@ import lxml.html
 import pytest
 
 from streams.cli.commands import COMMANDS
-from tests.deploy.pages import PAGES, SITE, Sandbox, check_form, doc_pages
+from tests.deploy.pages import PAGES, ROOT, SITE, Sandbox, check_form, doc_pages
 from tests.deploy.site import build
 
 PAGE_BY_PAGE = [pytest.param(each, id=each.name) for each in doc_pages()]
@@ -53,6 +53,20 @@ def test_pages_have_no_code_that_the_collector_does_not_see(site):
             html = html / "index"
         shown = html.with_suffix(".html").read_text("utf-8").count("<pre")
         assert len(page.blocks) == shown, page.name
+
+
+def test_the_files_that_drawings_name_exist():
+    named = [
+        name
+        for page in doc_pages()
+        for block in page.blocks
+        if block.kind == "drawing"
+        for name in re.findall(r"[a-z_0-9]+(?:/[a-z_0-9]+)+", block.text)
+    ]
+    assert named
+    for name in named:
+        files = [folder / f"{name}.py" for folder in (ROOT, ROOT / "streams")]
+        assert any(file.exists() for file in files), name
 
 
 def test_a_second_build_gives_the_same_files(site, tmp_path):
