@@ -287,7 +287,11 @@ class Deidentifier:
         ]
         notes = [number for number, own in enumerate(readings) for _ in own]
         # Detectors read a note in one letter case in mixed case: same offsets.
-        cased = [each.in_mixed_case for each in written] if self._truecases else written
+        cased = (
+            [document.in_mixed_case for document in written]
+            if self._truecases
+            else written
+        )
         outcomes = detect(self._detectors, written, cased)
         outcomes = each_then("narrative", without_narrative, written, outcomes)
         if self._quiet is not None:
@@ -329,8 +333,8 @@ class Deidentifier:
         merged = merge(proposals)
         annotations, values = as_written(document.text, readings, merged)
         replacements = [
-            self._without_leak(document, each)
-            for each in self._replacer.replacements(
+            self._without_leak(document, replacement)
+            for replacement in self._replacer.replacements(
                 document, annotations, proposals, values
             )
         ]

@@ -64,7 +64,7 @@ class _Message:
     def of(cls, text: str, parse: Parse) -> _Message:
         """Return the content of a message."""
         msh, *segments = parse(text, WANTED)
-        evn = next((each for each in segments if each.name == "EVN"), None)
+        evn = next((segment for segment in segments if segment.name == "EVN"), None)
         event = event_of(msh, evn)
         authority = msh.value(4) or msh.value(4, 2)
         return cls(
@@ -112,7 +112,7 @@ class _OpenedPart:
         done = Scrubbed(self.free_texts, scrubbed, self.frame.delimiters)
         rebuilder = Rebuilder(self.frame, done, values)
         lines = [rebuilder.line(row) for row in self.rows]
-        text = "".join(f"{each}\r" for each in lines if each is not None)
+        text = "".join(f"{line}\r" for line in lines if line is not None)
         return Rebuilt(
             encoded(text, like=self.content),
             dict(rebuilder.removed),
@@ -173,18 +173,18 @@ class Hl7Reader:
         )
         rows = list(rows_of(content, delimiters))
         texts = FreeTexts()
-        found = message.narrative(group, "")
-        for note, passages in zip(found.notes, found.passages, strict=True):
+        narrative = message.narrative(group, "")
+        for note, passages in zip(narrative.notes, narrative.passages, strict=True):
             texts.add(
                 note.text,
                 note.note_type,
                 (
                     (
-                        (each.line, each.number, each.repetition, *WHOLE),
-                        each.start,
-                        each.length,
+                        (passage.line, passage.number, passage.repetition, *WHOLE),
+                        passage.start,
+                        passage.length,
                     )
-                    for each in passages
+                    for passage in passages
                 ),
             )
         add_texts(rows, frame, texts)
@@ -193,7 +193,7 @@ class Hl7Reader:
 
     def text(self, value: bytes) -> str:
         """Return a rebuilt message as text."""
-        return "".join(f"{each}\r" for each in messages_of(value))
+        return "".join(f"{message}\r" for message in messages_of(value))
 
     def shown(self, value: bytes) -> str:
         """Return a rebuilt message without the names of its segments."""
@@ -203,23 +203,23 @@ class Hl7Reader:
         message = _Message.of(text, self._parse)
         parts = []
         contents = contents_of(text, message.groups)
-        for number, (group, said) in enumerate(
+        for number, (group, written) in enumerate(
             zip(message.groups, contents, strict=True)
         ):
-            content = with_shown_texts(said)
+            content = with_shown_texts(written)
             # Read from the content, so that notes are the texts of the part.
             read = message
             if content is not text:
                 read = _Message.of(content, self._parse)
-            found = read.narrative(read.groups[0], f"{ordinal}.{number}")
+            narrative = read.narrative(read.groups[0], f"{ordinal}.{number}")
             enclosed = self._enclosed(content, group)
             parts.append(
                 Part(
                     format=FORMAT,
                     content=content,
                     updates=updates_of(group, message.sent_at, enclosed),
-                    notes=found.notes,
-                    skipped=skipped_with(found.skipped, enclosed),
+                    notes=narrative.notes,
+                    skipped=skipped_with(narrative.skipped, enclosed),
                 )
             )
         return parts
@@ -242,9 +242,9 @@ def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:
     if len(groups) == 1:
         return [text]
     lines = text.split("\r")
-    starts = [each.segments[0].line for each in groups]
+    starts = [group.segments[0].line for group in groups]
     header = lines[:1]
-    header += [each for each in lines[1 : starts[0]] if each[:3] == "EVN"][:1]
+    header += [line for line in lines[1 : starts[0]] if line[:3] == "EVN"][:1]
     if len(groups) * sum(map(len, header)) > MAX_CHARACTERS:
         raise InvalidRecord(
             ReasonCode.TOO_LARGE,
@@ -252,8 +252,8 @@ def contents_of(text: str, groups: Sequence[PatientGroup]) -> list[str]:
         )
     bounds = zip(starts, [*starts[1:], len(lines)], strict=True)
     first, *others = (lines[start:end] for start, end in bounds)
-    contents = [[*lines[: starts[0]], *first], *([*header, *each] for each in others)]
-    return ["\r".join(each) for each in contents]
+    contents = [[*lines[: starts[0]], *first], *([*header, *other] for other in others)]
+    return ["\r".join(content) for content in contents]
 
 
 def _whose(group: PatientGroup) -> Whose:

@@ -87,7 +87,7 @@ class PatientUpdate:
         if former := record.former.to_json():
             value["former"] = former
         if record.merged:
-            value["merged"] = [asdict(each) for each in record.merged]
+            value["merged"] = [asdict(patient) for patient in record.merged]
         if record.times:
             value["times"] = dict(record.times)
         if self.is_forwarded:
@@ -134,22 +134,22 @@ def fold(known: PatientRecord | None, update: PatientUpdate) -> Folded:
     Raises:
         InvalidRecord: too_many: The patient would have more identifiers than are kept.
     """
-    said = update.record
-    if said.former != NOTHING or said.merged:
+    news = update.record
+    if news.former != NOTHING or news.merged:
         # Merged with itself, a record holds no value as both current and former, nor
         # its own identifier among the merged ones.
-        said = merge_records(said, said)
-    record = said if known is None else merge_records(known, said)
+        news = merge_records(news, news)
+    record = news if known is None else merge_records(known, news)
     if set(record.merged) - set(known.merged if known else ()):
         whole = record.merged
     elif update.is_forwarded:
         return Folded(record)
     else:
-        whole = said.merged
+        whole = news.merged
     return Folded(
         record,
         tuple(
-            _forward(record if to in whole else said, to, record)
+            _forward(record if to in whole else news, to, record)
             for to in record.merged
             if to in whole or record != known
         ),
@@ -159,7 +159,7 @@ def fold(known: PatientRecord | None, update: PatientUpdate) -> Folded:
 def _forward(
     passed: PatientRecord, to: PatientId, record: PatientRecord
 ) -> PatientUpdate:
-    linked = (record.patient, *(each for each in record.merged if each != to))
+    linked = (record.patient, *(other for other in record.merged if other != to))
     return PatientUpdate(replace(passed, patient=to, merged=linked), is_forwarded=True)
 
 
@@ -170,7 +170,7 @@ def decode_update(value: bytes) -> PatientUpdate:
         InvalidRecord: The value is not JSON, or breaks its schema.
     """
     try:
-        found = _decoder().decode(value)
+        update = _decoder().decode(value)
         kind = PATIENT_UPDATES.schema.kind
         json_text.require_unique_names(kind, value, orjson.loads(value))
     except orjson.JSONDecodeError:
@@ -180,8 +180,8 @@ def decode_update(value: bytes) -> PatientUpdate:
     except SchemaError as error:
         raise InvalidRecord(ReasonCode.SCHEMA, str(error)) from None
     for part, name in (
-        (found.demographics, "demographics"),
-        (found.former, "former"),
+        (update.demographics, "demographics"),
+        (update.former, "former"),
     ):
         if not all(map(is_day, part.birth_dates)):
             raise InvalidRecord(
@@ -189,14 +189,14 @@ def decode_update(value: bytes) -> PatientUpdate:
                 f"patient.updates: {name}.birth_dates: must be dates (YYYY-MM-DD)",
             )
     record = PatientRecord(
-        patient=found.patient,
-        updated_at=found.updated_at,
-        current=found.demographics,
-        former=found.former,
-        merged=found.merged,
-        times=found.times,
+        patient=update.patient,
+        updated_at=update.updated_at,
+        current=update.demographics,
+        former=update.former,
+        merged=update.merged,
+        times=update.times,
     )
-    return PatientUpdate(record, found.forwarded, found.held)
+    return PatientUpdate(record, update.forwarded, update.held)
 
 
 @cache

@@ -161,9 +161,12 @@ class Intake:
         self._entered(Step.ENCODE, (record,))
         updates = [
             encoded(
-                PATIENT_UPDATES, each.patient.key, PatientUpdate(each).to_json(), record
+                PATIENT_UPDATES,
+                patient.patient.key,
+                PatientUpdate(patient).to_json(),
+                record,
             )
-            for each in routed.updates
+            for patient in routed.updates
         ]
         notes = [
             encoded(NOTES, note.patient.key, note.to_json(), record)

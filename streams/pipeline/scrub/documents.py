@@ -68,16 +68,16 @@ def part_documents_of(
     document = _document_of(note, known, "")
     part = reader.read(note.text)
     texts = part.texts
-    for each in texts:
-        require_plain(each.text)
+    for text in texts:
+        require_plain(text.text)
     documents = (
         replace(
             document,
-            text=each.text,
-            note_type=each.note_type,
-            is_vocabulary=each.is_vocabulary,
+            text=text.text,
+            note_type=text.note_type,
+            is_vocabulary=text.is_vocabulary,
         )
-        for each in texts
+        for text in texts
     )
     return PartDocuments(document, tuple(documents), part, note.format)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from streams.engine.settings import UnknownPatient
 
 CACHED_ROWS = 4096
-LISTS = tuple(each.name for each in fields(Demographics) if each.name != "sex")
+LISTS = tuple(kind.name for kind in fields(Demographics) if kind.name != "sex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class PatientJoin:
         # What a repeated update forwards is on the topic already.  Behind the null
         # value of an identifier that was erased it would bring the patient back.
         forwards = () if record.is_repeated else folded.forwards
-        outputs = [_forward(each, record) for each in forwards]
+        outputs = [_forward(forwarded, record) for forwarded in forwards]
         if folded.record != known:
             outputs.append(self._put(record, key, folded.record))
         return outputs
@@ -198,10 +198,10 @@ class _Row:
         """Return whether the row holds every value of the demographics."""
         current, former = self.record.current, self.record.former
         return all(
-            said == (now := getattr(current, name))
-            or {*now, *getattr(former, name)}.issuperset(said)
+            values == (now := getattr(current, name))
+            or {*now, *getattr(former, name)}.issuperset(values)
             for name in LISTS
-            if (said := getattr(demographics, name))
+            if (values := getattr(demographics, name))
         )
 
 
@@ -234,12 +234,12 @@ def row_value(record: PatientRecord) -> bytes:
 
 
 def _says_the_same(row: _Row, other: PatientRecord) -> bool:
-    one = row.record
+    record = row.record
     return (
-        one.patient == other.patient
-        and one.current == other.current
-        and one.former == other.former
-        and one.merged == other.merged
+        record.patient == other.patient
+        and record.current == other.current
+        and record.former == other.former
+        and record.merged == other.merged
     )
 
 

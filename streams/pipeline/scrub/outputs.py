@@ -86,7 +86,7 @@ class ScrubOutputs:
     ) -> None:
         self.keys = keys
         self._to = to
-        self._pseudonyms = {each.id: Pseudonyms(each.value) for each in keys}
+        self._pseudonyms = {key.id: Pseudonyms(key.value) for key in keys}
         self._preset, self._policy = preset, policy
         self._version = metadata.version("phistream")
 
@@ -169,13 +169,17 @@ class ScrubOutputs:
             timeless=self._to.messages.timeless,
             source=record,
         )
-        found = Counter(a.label.value for each in scrubbed for a in each.annotations)
+        labels = Counter(
+            annotation.label.value
+            for text in scrubbed
+            for annotation in text.annotations
+        )
         event = replace(
             self._scrubbed(joined, ids, at_ms),
             format=form,
             removed=dict(rebuilt.removed),
             unreadable=dict(rebuilt.unreadable),
-            found=dict(found),
+            found=dict(labels),
         )
         return message, event.output(record, self._to.audit)
 
@@ -241,11 +245,11 @@ def _encoded_annotations(scrubbed: ScrubbedDocument) -> orjson.Fragment:
     encoded = [
         b'{"start":%d,"end":%d,%b'
         % (
-            each.span.start,
-            each.span.end,
-            _after_span(each.label, each.score, each.detector, each.rule),
+            found.span.start,
+            found.span.end,
+            _after_span(found.label, found.score, found.detector, found.rule),
         )
-        for each in scrubbed.annotations
+        for found in scrubbed.annotations
     ]
     return orjson.Fragment(b"[%b]" % b",".join(encoded))
 

@@ -129,13 +129,15 @@ class Scrub:
 
         The updates of a partition come before its notes.
         """
-        prepared: list[Joined | Outcome] = [self._prepared(each) for each in records]
+        prepared: list[Joined | Outcome] = [
+            self._prepared(record) for record in records
+        ]
         outcomes: list[Outcome] = self._scrubber.outcomes(prepared)
         return [
-            (*outcome, *self._held.done(each.record))
-            if isinstance(each, Joined) and not isinstance(outcome, InvalidRecord)
+            (*outcome, *self._held.done(note.record))
+            if isinstance(note, Joined) and not isinstance(outcome, InvalidRecord)
             else outcome
-            for each, outcome in zip(prepared, outcomes, strict=True)
+            for note, outcome in zip(prepared, outcomes, strict=True)
         ]
 
     def dead_letter(self, record: Record, error: InvalidRecord) -> Sequence[Output]:

@@ -70,22 +70,22 @@ class NoteScrubber:
 
     def outcomes(self, prepared: Sequence[Joined | _Other]) -> list[Outcome | _Other]:
         """Return what each joined note gives; what is none is returned as it is."""
-        joined = [each for each in prepared if isinstance(each, Joined)]
+        joined = [note for note in prepared if isinstance(note, Joined)]
         texts: dict[str, Texts] = {}
-        for each in joined:
-            key_id = self._key_id(each.record)
+        for note in joined:
+            key_id = self._key_id(note.record)
             if key_id not in texts:
                 texts[key_id] = Texts(self._systems[key_id])
-            texts[key_id].add(each.documents.texts)
+            texts[key_id].add(note.documents.texts)
         if joined:
-            self._entered(Step.DETECT, [each.record for each in joined])
+            self._entered(Step.DETECT, [note.record for note in joined])
         for of_key in texts.values():
             of_key.scrub()
         return [
-            self._outcome(each, texts[self._key_id(each.record)])
-            if isinstance(each, Joined)
-            else each
-            for each in prepared
+            self._outcome(note, texts[self._key_id(note.record)])
+            if isinstance(note, Joined)
+            else note
+            for note in prepared
         ]
 
     def rebuild(self) -> None:
@@ -114,7 +114,7 @@ class NoteScrubber:
     def _made(self) -> dict[str, Deidentifier]:
         """Return the pipeline of each key; they share their detectors."""
         made = self._make()
-        return {each.id: made.with_key(each.value) for each in self._keys}
+        return {key.id: made.with_key(key.value) for key in self._keys}
 
     def _key_id(self, record: Record) -> str:
         return self._keys.at(received_ms(record)).id
@@ -139,10 +139,10 @@ class Texts:
 
     def add(self, documents: Iterable[Document]) -> None:
         """Take documents that are to be scrubbed."""
-        for each in documents:
-            alike = self._documents.setdefault(_same(each), [])
-            if _place(alike, each) is None:
-                alike.append(each)
+        for document in documents:
+            alike = self._documents.setdefault(_same(document), [])
+            if _place(alike, document) is None:
+                alike.append(document)
 
     def scrub(self) -> None:
         """Scrub all documents."""
@@ -162,15 +162,15 @@ class Texts:
         Raises:
             InvalidRecord: One of them is refused.
         """
-        found = []
-        for each in documents:
-            same = _same(each)
-            place = _place(self._documents[same], each) or 0
+        scrubbed = []
+        for document in documents:
+            same = _same(document)
+            place = _place(self._documents[same], document) or 0
             result = self._results[same, place]
             if isinstance(result, DeidError):
                 raise InvalidRecord(code_of(result), str(result))
-            found.append(result)
-        return found
+            scrubbed.append(result)
+        return scrubbed
 
 
 def rebuilt(
@@ -191,8 +191,8 @@ def rebuilt(
     Raises:
         InvalidRecord: It can't be rebuilt, or a value of the record leaked.
     """
-    for each in (values, replace(values, are_compared=True)):
-        result = _rebuilt(documents.part, scrubbed, each)
+    for writes in (values, replace(values, are_compared=True)):
+        result = _rebuilt(documents.part, scrubbed, writes)
         shown = [*_shown(documents.format, result)]
         if not values.deidentifier.leaked_beside(values.document, shown):
             return result
@@ -221,8 +221,8 @@ def _rebuilt(
 def _shown(format: str, part: Rebuilt) -> Iterator[str]:
     """Yield what a rebuilt part shows, and the messages inside."""
     yield reader_of(format).shown(part.value)
-    for inner, each in part.enclosed:
-        yield from _shown(inner, each)
+    for inner, message in part.enclosed:
+        yield from _shown(inner, message)
 
 
 def _place_of(error: Exception) -> str:
@@ -239,8 +239,8 @@ def _same(document: Document) -> _Same:
 
 def _place(alike: Sequence[Document], document: Document) -> int | None:
     """Return which of some documents has the same record."""
-    for place, each in enumerate(alike):
-        if each.known is document.known or each.known == document.known:
+    for place, other in enumerate(alike):
+        if other.known is document.known or other.known == document.known:
             return place
     return None
 
