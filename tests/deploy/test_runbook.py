@@ -18,18 +18,20 @@ from streams.formats.hl7.acknowledgement import Refusal
 from streams.operations.metrics.catalogue import WORKERS
 from streams.operations.reconcile import Fault
 from streams.operations.settings import Settings
+from streams.operations.watch.runbook import slug
 from streams.products import load, products
 from streams.products.lake.settings import LakeSettings
 from tests.deploy.promql import DEPLOY, rules
 
 TEXT = (DEPLOY / "runbook.md").read_text("utf-8")
+GUIDES, _, REFERENCE = TEXT.partition("\n# Alerts\n")
 SECTIONS = {
     part.partition("\n")[0].strip(): part.partition("\n")[2]
-    for part in re.split(r"^#{1,2} ", TEXT, flags=re.MULTILINE)[1:]
+    for part in re.split(r"^#{1,2} ", REFERENCE, flags=re.MULTILINE)[1:]
 }
-ANCHORS = {re.sub(r"[^\w -]", "", name).lower().replace(" ", "-") for name in SECTIONS}
+ANCHORS = {slug(name) for name in SECTIONS}
 METRICS = [each.metrics for each in products().values() if each.metrics]
-PARTS = ("Alerts", "Errors", "Dead letters", "Runbook")
+PARTS = ("Errors", "Dead letters")
 
 
 RUNBOOK = (
@@ -67,6 +69,13 @@ def test_every_alert_error_and_reason_has_a_section_that_says_what_to_do(name):
     words = ["**Means.**", "**Look at.**", "**Do.**"]
 
     assert words == re.findall(r"^\*\*[A-Z][a-z ]+\.\*\*", SECTIONS[name], re.MULTILINE)
+
+
+def test_the_first_screen_links_to_every_guide():
+    links = re.findall(r"\]\(#([a-z-]+)\)", GUIDES.partition("\n## ")[0])
+    guides = re.findall(r"^## (.+)$", GUIDES, re.MULTILINE)
+
+    assert links == ["alerts", "errors", "dead-letters", *map(slug, guides)]
 
 
 def test_no_section_is_about_what_no_longer_exists():
