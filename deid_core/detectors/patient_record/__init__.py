@@ -47,12 +47,15 @@ capitalised in mid-sentence); ZIP and ZIP+4; state and country only next to a pa
 already found; facilities and employers as whole phrases, capitalised if all of their
 words are ordinary, and in short form, without the words for their kind ("Acme" for Acme
 Manufacturing, Inc.); e-mail addresses, and their user names.
+
+**Doubtful** proposals are an option, see `PatientRecordOptions.doubtful`: what the
+guards reject, for a later step to decide.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -61,6 +64,7 @@ from deid_core.document import (
     PATIENT_RECORD,
     Annotation,
     Document,
+    KnownIdentifiers,
     Span,
 )
 from deid_core.labels import Label
@@ -70,11 +74,13 @@ from deid_core.language.wrapped import unwrapped
 
 from .candidates import EXACT_SCORE, Candidate, is_joint
 from .context import has_doctor_title
+from .doubtful import DoubtfulValues, doubtful
 from .emails import find_emails
 from .names import NameSearch
 from .note import FormCache, Note, Word
 from .options import PatientRecordOptions
 from .people import LABELS, Names
+from .places import Place
 from .prefilter import Positions
 from .record import Record, RecordCompiler
 
@@ -95,7 +101,10 @@ class PatientRecordDetector:
     reads_as_written = True
 
     def __init__(self, options: PatientRecordOptions | None = None) -> None:
-        self._threshold = (options or PatientRecordOptions()).threshold
+        options = options or PatientRecordOptions()
+        self._threshold = options.threshold
+        self._proposes_doubtful = options.doubtful
+        self._doubtful_values = lru_cache(maxsize=_RECORDS)(DoubtfulValues.of)
         self._forms = FormCache()
         self._record = lru_cache(maxsize=_RECORDS)(RecordCompiler().compiled)
         # Load all now, so that the first note costs no more than the next.
@@ -156,7 +165,30 @@ class PatientRecordDetector:
         for step in _STEPS:
             for own, search in zip(found, searches, strict=True):
                 own += step(search)
+        if self._proposes_doubtful:
+            for at, search in enumerate(searches):
+                rejected = name_searches[at].rejected(search.words, candidates[at])
+                found[at] += self._doubtful(
+                    search, rejected, documents[at].known, found[at]
+                )
         return found
+
+    def _doubtful(
+        self,
+        search: _Search,
+        rejected: list[Candidate],
+        known: KnownIdentifiers,
+        sure: list[Annotation],
+    ) -> list[Annotation]:
+        """Return what may be a value of the record, but for what is surely one."""
+        note, record = search.note, search.record
+        names = record.names
+        proposals = [
+            *_name_annotations(note, names, rejected, is_joined=_is_one_person),
+            *map(_of_place, record.places.without_evidence(note, search.words)),
+            *self._doubtful_values(known).find(note, names),
+        ]
+        return doubtful(proposals, sure)
 
     def _search(self, document: Document) -> _Search:
         record = self._record(document.known)
@@ -200,8 +232,11 @@ def _located(search: _Search, fuzzy: Set[str]) -> list[Word]:
 
 
 def _place_annotations(search: _Search) -> Iterator[Annotation]:
-    for place in search.record.places.find(search.note, search.words):
-        yield _exact(place.start, place.end, place.label, place.rule)
+    yield from map(_of_place, search.record.places.find(search.note, search.words))
+
+
+def _of_place(place: Place) -> Annotation:
+    return _exact(place.start, place.end, place.label, place.rule)
 
 
 def _date_annotations(search: _Search) -> Iterator[Annotation]:
@@ -233,14 +268,32 @@ _STEPS = (
 )
 
 
+def _is_one_group(names: Names, left: Candidate, right: Candidate) -> bool:
+    """Return whether two words are of one person, or of persons with one label."""
+    return _is_one_person(names, left, right) or (
+        LABELS[names.person(left.persons).group]
+        == LABELS[names.person(right.persons).group]
+    )
+
+
+def _is_one_person(_: Names, left: Candidate, right: Candidate) -> bool:
+    return bool(left.persons & right.persons)
+
+
 def _name_annotations(
-    note: Note, names: Names, found: list[Candidate]
+    note: Note,
+    names: Names,
+    found: list[Candidate],
+    is_joined: Callable[[Names, Candidate, Candidate], bool] = _is_one_group,
 ) -> Iterator[Annotation]:
     """Yield one annotation for each run of name words: "Smith, John Q." is one name."""
     words = sorted({each.word.start: each for each in found}.items())
     run: list[Candidate] = []
     for _, candidate in words:
-        if run and not _continues(note, names, run, candidate):
+        if run and not (
+            _continues(note, names, run, candidate)
+            and is_joined(names, run[-1], candidate)
+        ):
             yield _annotation(note, names, run)
             run = []
         run.append(candidate)
@@ -263,12 +316,7 @@ def _continues(
     if not is_joint(between) or "\n" in between:
         return False
     # "Kowalsky, Kowalski" is one name twice.
-    if right.token and any(right.token == each.token for each in run):
-        return False
-    return bool(left.persons & right.persons) or (
-        LABELS[names.person(left.persons).group]
-        == LABELS[names.person(right.persons).group]
-    )
+    return not (right.token and any(right.token == each.token for each in run))
 
 
 def _is_particle(names: Names, left: Candidate, right: Candidate, between: str) -> bool:

@@ -91,14 +91,8 @@ class NameSearch:
             words: Hold all occurrences of the record's name tokens and ``fuzzy``.
         """
         note, names = self._note, self._names
-        candidates = [each for word in words if (each := self._candidate(word))]
-        if parts := [
-            part for each in note.glued(names.tokens) for part in self._parts(each)
-        ]:
-            # A whole word comes behind its parts, and counts.
-            candidates = sorted((*candidates, *parts), key=_span)
         found = list(self._split())
-        accepted_names = accepted(note, candidates, names.doubled)
+        accepted_names = accepted(note, self._candidates(words), names.doubled)
         for name in accepted_names:
             if may_have_initials(note, name.word.at):
                 found += adjacent_initials(note, names, name)
@@ -108,6 +102,31 @@ class NameSearch:
         found += accepted_names
         found += initials_alone(note, names)
         return found
+
+    def rejected(
+        self, words: Iterable[Word], accepted_names: Iterable[Candidate]
+    ) -> list[Candidate]:
+        """Return the candidates that `accept` left out; no mere particles.
+
+        Args:
+            words: As for `accept`.
+            accepted_names: What it returned for them.
+        """
+        kept = {each.word.start for each in accepted_names}
+        return [
+            each
+            for each in self._candidates(words)
+            if each.word.start not in kept and each.needs is not Evidence.PARTICLE
+        ]
+
+    def _candidates(self, words: Iterable[Word]) -> list[Candidate]:
+        """Return whole words and parts of words that may be names, in order."""
+        candidates = [each for word in words if (each := self._candidate(word))]
+        glued = self._note.glued(self._names.tokens)
+        if parts := [part for each in glued for part in self._parts(each)]:
+            # A whole word comes behind its parts, and counts.
+            candidates = sorted((*candidates, *parts), key=_span)
+        return candidates
 
     def _candidate(self, word: Word) -> Candidate | None:
         names, form, score = self._names, word.normal, EXACT_SCORE

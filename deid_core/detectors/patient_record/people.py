@@ -43,6 +43,7 @@ class Person(NamedTuple):
         plurals: Those forms that name the family ("Ortizes").
         doubled: The word that is both given name and surname, or "".
         monograms: The initials of the whole name: JQS and JS.
+        letters: The initials of all its words, particles left out.
     """
 
     group: str
@@ -54,6 +55,7 @@ class Person(NamedTuple):
     plurals: frozenset[str]
     doubled: str
     monograms: tuple[str, ...]
+    letters: str
 
     def __repr__(self) -> str:
         return "Person()"
@@ -142,16 +144,19 @@ def person_of(group: str, name: PersonName) -> Person:
         nicknames = nicknames_of(given[0])
     initials = "".join(words[0][0] for words in parts)
     whole = initials.upper()
+    particles = load_list("name_particles")
+    letters = "".join(word[0] for word in chain(*parts) if word not in particles)
     return Person(
         group,
         initials,
         tuple(form for form in forms if len(form) >= 2),
         frozenset(form for form in single if len(form) >= _SHORTEST_SPLIT),
         nicknames,
-        load_list("name_particles").intersection(family[:-1]),
+        particles.intersection(family[:-1]),
         plurals,
         given[0] if given and given[:1] == family[-1:] else "",
         tuple({whole, whole[0] + whole[-1]}) if given and family else (),
+        letters.upper(),
     )
 
 

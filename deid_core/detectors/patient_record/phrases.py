@@ -147,6 +147,11 @@ def phrase_of(
     return Phrase(before, words[at], after, label, rule, needs)
 
 
+def without_legal_form(value: str) -> str:
+    """Return the name of an institution without "Inc." and the like."""
+    return _LEGAL_FORM.sub("", value.strip())
+
+
 def institution(value: str, label: Label, rule: str) -> tuple[Phrase, ...]:
     """Return the phrases that name an institution; none for a placeholder.
 
@@ -154,7 +159,7 @@ def institution(value: str, label: Label, rule: str) -> tuple[Phrase, ...]:
     Acme Manufacturing, Inc.  That short name needs a capital, one that is a common word
     after "works at".
     """
-    core = _LEGAL_FORM.sub("", value.strip())
+    core = without_legal_form(value)
     words = forms_of(core)
     if is_placeholder(words) or sum(map(len, words)) < 3:
         return ()
@@ -172,7 +177,7 @@ def _are_ordinary(words: tuple[str, ...]) -> bool:
 
 def _short(words: tuple[str, ...], label: Label, rule: str) -> Iterator[Phrase]:
     name = list(words)
-    while name and (name[-1] in _kinds() or not canonical(name[-1])):
+    while name and (name[-1] in kinds_of_institutions() or not canonical(name[-1])):
         name.pop()
     letters = [word for word in name if word.isalpha()]
     is_whole = len(name) == len(words) and len(name) > 1
@@ -187,7 +192,7 @@ def _short(words: tuple[str, ...], label: Label, rule: str) -> Iterator[Phrase]:
 
 
 @cache
-def _kinds() -> frozenset[str]:
+def kinds_of_institutions() -> frozenset[str]:
     """Return the words that say of what kind an institution is."""
     names = ("institution_kinds", "institution_words")
     return frozenset().union(*map(load_list, names))

@@ -29,6 +29,7 @@ _JOINERS = " ,\n\r\t-/"
 _PARTS = frozenset({Label.CITY, Label.ZIP, Label.STATE, Label.STREET})
 _CUES = frozenset({"on", "at", "off", "near"})
 _SHORTEST_ALONE = 5
+_SHORTEST_NAME = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,7 +61,7 @@ class Street:
         words = list(forms_of(line))
         number = words.pop(0) if words and words[0].isdigit() and len(words) > 1 else ""
         core, _ = split_unit(words)
-        name = _without_suffix_and_directions(core)
+        name = without_suffix_and_directions(core)
         is_whole = not number and len(name) == len(core)
         if not name or (is_whole and len(name) < 2) or is_placeholder(name):
             return None
@@ -160,7 +161,8 @@ def split_unit(words: list[str]) -> tuple[list[str], list[str]]:
     return words, []
 
 
-def _without_suffix_and_directions(words: list[str]) -> list[str]:
+def without_suffix_and_directions(words: list[str]) -> list[str]:
+    """Return the words of a street's name; one is always left."""
     directions, suffixes = load_list("directions"), load_list("street_suffixes")
     kept = list(words)
     while len(kept) > 1 and canonical(kept[0]) in directions:
@@ -226,6 +228,23 @@ class Places:
         yield from sure
         if unsure:
             yield from _adjacent(note, sure, unsure)
+
+    def without_evidence(self, note: Note, located: list[Word]) -> Iterator[Place]:
+        """Yield the phrases that need evidence wherever their words are.
+
+        No codes: "IN", "OR" and "ME" are states, too.
+
+        Args:
+            note: Where to look.
+            located: As for `find`.
+        """
+        for word in located:
+            for phrase in self.phrases.get(word.normal, ()):
+                if phrase.needs is Needs.NOTHING or len(phrase.key) < _SHORTEST_NAME:
+                    continue
+                bare = phrase._replace(needs=Needs.NOTHING)
+                if extent := bare.extent(note, word):
+                    yield _place(note, extent, phrase.label, phrase.rule)
 
 
 def _place(note: Note, extent: tuple[int, int], label: Label, rule: str) -> Place:

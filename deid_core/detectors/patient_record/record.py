@@ -109,7 +109,8 @@ class RecordCompiler:
                 yield self._person(group, name)
 
 
-def _read(value: str) -> str:
+def read_value(value: str) -> str:
+    """Return a value of a record as a note with it would be read."""
     # Most values are plain ASCII, and read as they are written.
     if value.isascii() and value.isprintable():
         return value
@@ -117,24 +118,24 @@ def _read(value: str) -> str:
 
 
 def _person(group: str, name: PersonName) -> Person:
-    return person_of(group, with_changed_parts(name, _read))
+    return person_of(group, with_changed_parts(name, read_value))
 
 
 def _address(address: Address) -> AddressParts:
-    return address_parts(with_changed_parts(address, _read))
+    return address_parts(with_changed_parts(address, read_value))
 
 
 def _institution(rule: str, value: str) -> tuple[Phrase, ...]:
-    return institution(_read(value), _INSTITUTIONS[rule], rule)
+    return institution(read_value(value), _INSTITUTIONS[rule], rule)
 
 
 def _id(known: KnownId) -> IdForms:
-    return IdForms.of(KnownId(_read(known.value), known.label))
+    return IdForms.of(KnownId(read_value(known.value), known.label))
 
 
 def _phone(phone: str) -> Number | None:
-    return phone_of(_read(phone))
+    return phone_of(read_value(phone))
 
 
 def _email(email: str) -> dict[str, Label]:
-    return email_forms(_read(email))
+    return email_forms(read_value(email))
